@@ -36,7 +36,7 @@ local trace = [==[
 local s = moon.schedule(moon.workload.matmul(128, 128, 128))
 moon.trace(trace):apply(s)
 local check = moon.check(s)
-assert(check.ok, check.first)
+assert(check.ok, check.first_at)
 
 print(("%d instructions, of which a search would replay %d"):format(#s:trace(),
     #s:trace():simplified { remove_postproc = true }))

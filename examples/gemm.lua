@@ -62,16 +62,17 @@ for _ = 1, 3 do
     local t = moon.time(s, { threads = 1, against = "openblas", alone = true })
     if not best or t.min < best.min then best = t end
 end
-print(string.format("%d x %d x %d float32, one thread: %.2f ms, %.1f GFLOP/s", n, n, n, best.median * 1e3, best.gflops))
-if best.share then
-    print(string.format("%.0f %% of peak (measured %.0f GFLOP/s)", best.share * 100, best.peak))
+print(string.format("%d x %d x %d float32, one thread: %.2f ms, %.1f GFLOP/s", n, n, n, best.median * 1e3,
+    best.flop_rate * 1e-9))
+if best.share_of_peak then
+    print(string.format("%.0f %% of peak (measured %.0f GFLOP/s)", best.share_of_peak * 100, best.peak_rate * 1e-9))
 else
     print("the machine's peak is not known here")
 end
 if best.rival then
     print(string.format("OpenBLAS in the same run, by turns: %.1f GFLOP/s%s; this is %.2f times its speed",
-        best.rival.gflops,
-        best.peak and string.format(", %.0f %% of peak", best.rival.gflops / best.peak * 100) or "",
+        best.rival.flop_rate * 1e-9,
+        best.peak_rate and string.format(", %.0f %% of peak", best.rival.flop_rate / best.peak_rate * 100) or "",
         best.rival.median / best.median))
 else
     print("OpenBLAS: " .. (best.no_rival or "not compared"))

@@ -11,6 +11,7 @@
 #   rooms     every folder of the library has a README.md: what is in it, what it may include (and it
 #             includes nothing else), where to start reading
 #   citations in comments name headings of doc/ that exist
+#   escapes   of the terminal stand in src/repl/screen/terminal.c alone
 #   reach     what reaches a file, a process or native code is in src/repl/reach.def
 #   names     what the library exports begins with ml_ (checked when it is built)
 # Prints FILE:LINE: what is wrong. Exit 1 when anything is. `lint.sh --cites` lists all citations.

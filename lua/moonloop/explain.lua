@@ -7,7 +7,7 @@ local function judge(text, code, opts)
     local ok, m = pcall(moon.parse, text, opts)
     if not ok then return m end
     for _, w in ipairs(m.warnings or {}) do
-        if w:find("[" .. code .. "]", 1, true) then return { code = code, text = w } end
+        if w:find("[" .. code .. "]", 1, true) then return { code = code, message = w } end
     end
     local found = moon.verify(m, { what = { "well-formed", "regions", "threading", "out-of-bounds", "order", "gpu" } })
     for _, f in ipairs(found) do

@@ -74,10 +74,10 @@ print(t:rfactor(t:split("k", {8, 8})[1], 0))]])
 
 -- ---- looking and checking
 topic("moon.verify(program [, opts])", "what is wrong with a program, without running it", [[
-A list of findings with code, severity (error, unproved, warning), place and text; empty when nothing is found. opts: what, one or a list of well-formed, regions, threading, memory, out-of-bounds, order (blocks whose instances depend on each other: a warning, not an error), gpu.]],
+A list of findings with code, severity (error, unproved, warning), message and place; empty when nothing is found. opts: what, one or a list of well-formed, regions, threading, memory, out-of-bounds, order (blocks whose instances depend on each other: a warning, not an error), gpu.]],
     [[print(#moon.verify(s))]])
 topic("moon.check(s [, opts]), moon.check(a, b [, opts])", "compare a version with its start, or two programs, on random inputs", [[
-Gives a table: ok, outside (elements beyond the bound), largest (difference), first (where), seed, atol (the bound, :help :check; rtol is 0 unless asked for), bounds (of each output, when there are several); where the bound is above 1 % of the largest value, also vacuous (that bound) and magnitude (that value); blind, a text, where integer inputs have one value only. A difference raises nothing. opts: inputs (random, zeros, ones, iota, adversarial), seed, shape ({n = 127} of symbolic sizes), rtol, atol, exact, limit, func.]],
+Gives a table: ok, outside (elements beyond the bound), largest (difference), first_at (where), seed, atol (the bound, :help :check; rtol is 0 unless asked for), bounds (of each output, when there are several); where the bound is above 1 % of the largest value, also vacuous (that bound) and magnitude (that value); blind, a text, where integer inputs have one value only. A difference raises nothing. opts: inputs (random, zeros, ones, iota, adversarial), seed, shape ({n = 127} of symbolic sizes), rtol, atol, exact, limit, func.]],
     [[
 s:split("k", {2, 4})
 local r = moon.check(s)
@@ -132,7 +132,7 @@ local A, B, C = moon.tensor({8, 8}):fill(2), moon.tensor({8, 8}):fill(3), moon.t
 k(A, B, C)
 print(k.name, C[{0, 0}])]])
 topic("moon.time(s [, opts])", "time the compiled program, beside its start and the machine's limits", [[
-Gives median min p90 (seconds), runs, gflops, peak, share, bytes, intensity, roof, ratio_start, noisy, timings least most (medians of this session), threads, compile. opts: shape, seed, cold (caches emptied before each run), report, limit, threads, func, alone (not the start), runs (how many samples, else as many as are needed), against (openblas: the library's routine beside it, in rival).]],
+Gives what :time tells with --json: :help facts lists the names. Among them median min p90, runs, noisy, flop_rate, share_of_peak, start_ratio, roof. opts: shape, seed, cold (caches emptied before each run), report, limit, threads, func, alone (not the start), runs (how many samples, else as many as are needed), against (openblas: the library's routine beside it, in rival).]],
     [[print(moon.time(s, {runs = 3, alone = true}).runs)]])
 topic("moon.machine([opts])", "what this machine can do, measured: peaks, bandwidths, caches, cores", [[
 Kept between sessions. {calibrate = true} measures again, which takes some seconds; {quick = true} measures nothing that is not known.]],
@@ -211,7 +211,7 @@ print(e.rule)
 print(e.why)]])
 topic("moon.help([name])", "what help knows of a name, as a table", "name, signature, summary, text, example. Without a name: all names but those of primitives and error codes.",
     [[print(moon.help("moon.check").summary, #moon.help() > 100)]])
-topic("moon.cmd(name, ...)", "run a command of the prompt", "Gives a table: ok, text (what it printed) and what it told as data: t[1], t[2], ... are its rows, the objects that --json prints; a command that tells of one thing has the fields in the table itself too. Words are quoted as needed.", [[print(moon.cmd("set", "echo")[1].value)
+topic("moon.cmd(name, ...)", "run a command of the prompt", "Gives a table: ok, text (what it printed) and what it told as data: t[1], t[2], ... are its rows, the objects that --json prints, without schema (:help facts); a command that tells of one thing has the fields in the table itself too. Words are quoted as needed.", [[print(moon.cmd("set", "echo")[1].value)
 focus(s)
 print(moon.cmd("block", "C").iters[1].binding)]])
 topic("moon.bind_key(pane, key, request)", "another key for the visualiser", [[

@@ -143,7 +143,7 @@ fields("error", 'local _, x = pcall(s.split, s, "i", {2, 2})', {
     { "buffers", "names of the buffers concerned" }, { "numbers", "the numbers found and required, by name" },
     { "element", "of order-reversed: the element that both instances touch, a list of indices; else nil" },
     { "instances", "of order-reversed: the two instances, each a table from loops to their values", "It is empty where a proof failed and none is known." },
-    { "place", "of a text: file, line, column; else nil" }, { "notes", "further facts, as texts" }, { "rule", "the rule that was broken" },
+    { "place", "of a text: file, line, column; else of the program: line, column, length, label; or nil" }, { "places", "further ones in the program" }, { "notes", "further facts, as texts" }, { "rule", "the rule that was broken" },
     { "frames", "the calls it passed in Lua files" },
-    { "suggestions", "calls that do work here, each tried on a copy", "They are worked out when they are first read." },
+    { "suggestions", "what does work here, each tried on a copy: call and remark", "They are worked out when they are first read." },
 })

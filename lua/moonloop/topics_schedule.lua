@@ -55,10 +55,10 @@ local b = s:info("C")
 print(b.block, b.reduction, b.complete, b.why.complete)]])
 topic("s:flops([func])", "floating-point operations of the current program, counted from it", "Of integers those that an element is a part of; what says where an element is, as in the condition of a padding, is none.", [[print(s:flops())]])
 topic("s:counts([func])", "what each loop does, counted without running it: iterations, operations, bytes, reuse, strides", [[
-A list of tables, loops in textual order. loop, depth; extent: iterations of one execution, iterations: of all; flops: operations below it, inits left out; by name of the buffer bytes and elements (distinct), loads and stores (executed), reuse (accesses for each distinct element). All of one execution of the loop, the loops around it standing still. strides: of each access below access, buffer, block, store and stride, in elements from one iteration to the next; kind: even, uneven (usually so far, with jumps), not affine (no stride). at_most names the numbers that are bounds; those that depend on sizes are texts, unknown ones nil.]],
+A list of tables, loops in textual order. loop, depth; extent: iterations of one execution, iterations: of all; flop: operations below it, inits left out; by name of the buffer bytes and elements (distinct), loads and stores (executed), reuse (accesses for each distinct element). All of one execution of the loop, the loops around it standing still. strides: of each access below access, buffer, block, store and stride, in elements from one iteration to the next; kind: even, uneven (usually so far, with jumps), not affine (no stride). at_most names the numbers that are bounds; those that depend on sizes are texts, unknown ones nil.]],
     [[
 for _, l in ipairs(s:counts()) do
-    print(l.loop, l.iterations, l.flops, l.bytes.A, l.reuse.B)
+    print(l.loop, l.iterations, l.flop, l.bytes.A, l.reuse.B)
 end
 local a = s:counts()[1].strides[3]
 print(a.access, a.stride)]])

@@ -82,16 +82,14 @@ function tune.run(program, opts)
         end
         if o.progress then o.progress(t:status()) end
     end
-    local st = t:status()
+    local out = t:status()
     local best -- the winner of the final contest, where there was one
     for _, r in ipairs(records) do
         if r.best and (not best or r.best < best.best) then best = r end
     end
-    best = st.best_record and t:record(st.best_record) or best
-    local out = { best = best, records = records, seconds = st.seconds, failed = st.failed, state = state,
-        final_of = st.final_of, final_turns = st.final_turns,
-        elapsed = st.elapsed, rate = st.rate, done = st.done, total = st.total, exhausted = st.exhausted,
-        warning = st.warning }
+    best = out.best_record and t:record(out.best_record) or best
+    -- false: reading `best` is no question for a name of before
+    out.best, out.records, out.state = best or false, records, state
     function out.schedule()
         if not best then core.fail("unknown-name", "tune: no candidate was measured") end
         return tune.apply(program, best)

@@ -42,6 +42,9 @@ wanted == "" && /^#ifndef ML_[A-Z0-9_]+_H$/ && $2 ~ ("^ML_([A-Z0-9_]+_)?" own_na
         match(out, /(^|[^A-Za-z0-9_])(malloc|calloc|realloc|strdup|strndup)[ \t]*\(/))
         print at "memory comes from the context: " substr(out, RSTART, RLENGTH) "...)"
 
+    if (FILENAME ~ /^src\/repl\// && FILENAME != "src/repl/screen/terminal.c" && /"[^"]*\\(x1[bB]|033)/)
+        print at "escape sequences stand in src/repl/screen/terminal.c alone"
+
     # A long function, from brace to brace, is a long switch that says so on the line before its head.
     follow(out)
     if (head == FNR) excused = before ~ /^\/\* long: [^ ].*\*\/$/

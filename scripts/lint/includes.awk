@@ -15,7 +15,7 @@ BEGIN {
     may["moonloop.h"] = may["work"]
     only["lua.h"] = only["lauxlib.h"] = only["lualib.h"] = "^src/repl/(bind|host)/"
     only["readline/readline.h"] = only["readline/history.h"] = "^src/repl/line/line(_[a-z]+)?\\.c$"
-    only["curses.h"] = only["ncurses.h"] = only["ncursesw/curses.h"] = "^src/repl/screen/curses\\.c$"
+    only["curses.h"] = only["ncurses.h"] = only["ncursesw/curses.h"] = only["term.h"] = "^src/repl/screen/terminal\\.c$"
     only["cgraph.h"] = only["gvc.h"] = only["graphviz/cgraph.h"] = only["graphviz/gvc.h"] = "^src/draw/"
     only["xgboost/c_api.h"] = "^src/tune/model/xgb\\.c$"
     only["sqlite3.h"] = "^src/tune/db/"

@@ -9,6 +9,7 @@
 #include "core/compare/equal.h"
 #include "core/walk.h"
 #include "verify/verify.h"
+#include "work/say.h"
 #include "work/timing_impl.h"
 
 #include <math.h>
@@ -155,6 +156,17 @@ bool ml_timing_may(ml_Ctx *cx, ml_Schedule *s, const ml_Work *work, const ml_Tim
            ml_fail(cx, ML_E_BAD_ARGUMENT, ML_TEXT(ml_format(cx, "shape: %s", size)));
 }
 
+static const char *speed_words(ml_Ctx *cx, double flop, const ml_TimeReport *t)
+{
+    ml_Text out = {0};
+
+    ml_text_speed(&out, flop, t->median, t->spread);
+    const char *z = ml_strdup(cx, ml_str(ml_text_z(&out)));
+
+    ml_text_free(&out);
+    return z;
+}
+
 /* What both kinds of timing do. base: the function whose bytes, and (flop < 0) operations
  * count. */
 static bool run(ml_TimingRun *r, const char *id, const ml_TimeOpts *to, const ml_Func *base,
@@ -164,7 +176,9 @@ static bool run(ml_TimingRun *r, const char *id, const ml_TimeOpts *to, const ml
     ml_WorkSet *set;
     bool ok;
 
-    *r->out = (ml_Timing){.threads = ml_timing_threads(r->e, r->work->func),
+    *r->out = (ml_Timing){.schedule = r->s ? ml_schedule_name(r->s) : NULL,
+                          .version = r->s ? r->version : -1,
+                          .threads = ml_timing_threads(r->e, r->work->func),
                           .start = none,
                           .parent = none,
                           .best = none};
@@ -181,6 +195,7 @@ static bool run(ml_TimingRun *r, const char *id, const ml_TimeOpts *to, const ml
         return false;
     r->out->flop = flop < 0 ? ml_timing_flop(r->cx, base, r->o) : flop;
     r->out->noisy = r->out->t.spread > ML_NOISY;
+    r->out->speed = speed_words(r->cx, r->out->flop, &r->out->t);
     return ml_timing_roof(r->cx, r->e, base, r->o, r->out);
 }
 

@@ -28,6 +28,8 @@ typedef struct ml_Baseline {
 } ml_Baseline;
 
 typedef struct ml_Timing {
+    const char *schedule, *speed; /* its name; as the list of versions shows it */
+    int version;                  /* -1: it is of no schedule */
     ml_TimeReport t;
     uint32_t threads;
     double flop, bytes; /* of the start version; bytes that must move at least */

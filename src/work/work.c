@@ -1,6 +1,8 @@
 /* work - the text that is shown is the text that is compiled. */
 #include "work/work.h"
 
+#include "codegen/params/count.h"
+#include "codegen/params/param_roles.h"
 #include "core/vec.h"
 #include "core/walk.h"
 
@@ -37,8 +39,41 @@ ml_Job ml_work_job(const ml_Engine *e, const ml_Work *w, const char *text, bool 
                     .text = text};
 }
 
-bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
-                   const ml_CheckOpts *opts, ml_CheckResult *r, ml_CheckRuns *runs)
+/* -1: not known, or more than a run could have. */
+static int64_t elements_of(const ml_Buffer *b, const ml_CheckOpts *o)
+{
+    int64_t n = 1, extent;
+
+    for (uint16_t d = 0; d < b->rank; d++)
+        if (!ml_eval_size(b->shape[d], o->sizes, o->n_sizes, &extent) ||
+            __builtin_mul_overflow(n, extent, &n))
+            return -1;
+    return n;
+}
+
+/* Which function it was, its outputs, and how many elements they have. */
+static void name_outputs(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *o,
+                         ml_CheckResult *r)
+{
+    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, f->n_params);
+
+    r->function = f->name;
+    r->written = "";
+    r->elements = 0;
+    ml_param_roles(cx, f, o->sizes, o->n_sizes, roles);
+    for (size_t k = 0; k < f->n_params; k++) {
+        if (!roles[k].written || !f->params[k].buffer)
+            continue;
+        int64_t m = elements_of(f->params[k].buffer, o);
+
+        r->written = ml_format(cx, "%s%s%s", r->written, *r->written ? ", " : "",
+                               f->params[k].buffer->name);
+        r->elements = m < 0 || r->elements < 0 ? -1 : r->elements + m;
+    }
+}
+
+static bool compare(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
+                    const ml_CheckOpts *opts, ml_CheckResult *r, ml_CheckRuns *runs)
 {
     const char *why = NULL;
     ml_Worker *w = NULL;
@@ -55,6 +90,17 @@ bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *
     }
     return ml_check_compiled(cx, w, why, ml_engine_target(e), ref, got, opts,
                              ml_engine_reference(e), r, runs);
+}
+
+bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
+                   const ml_CheckOpts *opts, ml_CheckResult *r, ml_CheckRuns *runs)
+{
+    static const ml_CheckOpts none = {.seed = 0};
+
+    if (!compare(cx, e, ref, got, opts, r, runs))
+        return false;
+    name_outputs(cx, ref->func, opts ? opts : &none, r);
+    return true;
 }
 
 static bool see_thread(const ml_Stmt *s, void *user)

@@ -21,7 +21,7 @@ const char *ml_work_foreign(ml_Ctx *cx, const ml_Schedule *s);
 const ml_For *ml_work_bound(const ml_Func *f);
 /* The same of a function: a loop of it is bound to threads of a GPU. */
 const char *ml_work_for_gpu(ml_Ctx *cx, const ml_Func *f);
-/* ml_check_compiled with the engine's worker. */
+/* ml_check_compiled with the engine's worker; the outputs are named in *r. */
 bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
                    const ml_CheckOpts *opts, ml_CheckResult *r, ml_CheckRuns *runs);
 

@@ -12,12 +12,13 @@
 #include "repl/house.h"
 #include "repl/line/hint.h"
 #include "repl/line/line_grid.h"
+#include "repl/screen/writer.h"
 
 enum { ROUNDS = 20, MAX = 4000 };
 
 typedef struct Typing {
     ml_Session ss;
-    ml_LineScreen screen;
+    ml_Writer screen;
     ml_Theme theme;
     double key[MAX], trial[MAX];
     size_t n, n_trials;
@@ -28,7 +29,7 @@ static void show(Typing *t, const char *text, size_t n, const ml_Trial *trial)
 {
     ml_Ctx *cx = ml_ctx_new(0);
     ml_RoleSpans spans = {0};
-    ml_LinePicture picture = {0};
+    ml_Grid picture = {0};
     ml_Text out = {0};
 
     ml_colour(cx, ml_language_of_input(text), text, n, &spans);
@@ -44,7 +45,8 @@ static void show(Typing *t, const char *text, size_t n, const ml_Trial *trial)
                                {says.text, says.spans.v, says.spans.n}}};
 
     ml_line_draw(&v, 80, 24, &picture);
-    ml_line_update(&t->screen, &picture, &t->theme, &out);
+    ml_writer_show(&t->screen, &picture, &t->theme, &out);
+    ml_grid_free(&picture);
     ml_text_free(&out);
     ml_ctx_unref(cx);
 }
@@ -85,6 +87,7 @@ static void measure(const char *what, const char *program, const char *const *li
     t->ss.host = ml_host_new(&t->ss);
     t->ss.mode = ML_MODE_QUIET;
     ml_theme_init(&t->theme, "", ML_DEPTH_256);
+    t->screen = (ml_Writer){.to = ml_ansi(), .among = true};
     if (!ml_host_open_text(t->ss.host, program) || !t->ss.focus)
         abort();
     for (int k = 0; k < ROUNDS; k++)
@@ -94,7 +97,7 @@ static void measure(const char *what, const char *program, const char *const *li
     figure(name, 1e3 * quantile(t->key, t->n, 0.99), 16, "ms", false);
     snprintf(name, sizeof name, "a trial and the key after it, %s", what);
     figure(name, 1e3 * quantile(t->trial, t->n_trials, 0.99), 16, "ms", false);
-    ml_line_forget(&t->screen);
+    ml_writer_forget(&t->screen);
     ml_session_free(&t->ss);
     free(t);
 }

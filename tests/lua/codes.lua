@@ -50,7 +50,7 @@ test("examples break the rule, counter-examples do not", function()
             local what, fine = e.run("example"), e.run("counter_example")
             local got = type(what) == "string" and "lua-error" or what and what.code
             assert(got == code, code .. ": " .. tostring(got))
-            assert(fine == nil, code .. ": " .. tostring(fine and fine.text or fine))
+            assert(fine == nil, code .. ": " .. tostring(fine and fine.message or fine))
             shown = shown + 1
         end
     end

@@ -14,7 +14,7 @@ test("counts has a table for each loop, in textual order", function()
     assert(#c == 3 and c[1].loop == "i" and c[2].loop == "j" and c[3].loop == "k")
     assert(c[1].depth == 0 and c[3].depth == 2)
     assert(c[1].extent == 64 and c[3].iterations == 64 * 32 * 16)
-    assert(c[1].flops == 2 * 64 * 32 * 16 and c[1].flops == s:flops())
+    assert(c[1].flop == 2 * 64 * 32 * 16 and c[1].flop == s:flops())
     assert(c[2].bytes.A == 64 and c[2].elements.B == 512 and c[2].loads.A == 512)
     assert(c[1].stores.C == 64 * 32 * 16 + 64 * 32, "the init stores too")
     assert(c[1].reuse.A == 32 and #c[1].at_most == 0)
@@ -35,10 +35,10 @@ test("counts names what is a bound, and leaves out what is not known", function(
     local s = moon.schedule(moon.workload.matmul(64, 64, 64))
     s:split("i", { moon.auto, 48 })
     local c = by_name(s)
-    assert(#c.i_0.at_most == 0 and c.i_0.flops == 524288)
+    assert(#c.i_0.at_most == 0 and c.i_0.flop == 524288)
     local bounds = {}
     for _, what in ipairs(c.i_1.at_most) do bounds[what] = true end
-    assert(bounds.flops and bounds["bytes.A"] and bounds["loads.A"] and not bounds["bytes.B"] and not bounds.iterations)
+    assert(bounds.flop and bounds["bytes.A"] and bounds["loads.A"] and not bounds["bytes.B"] and not bounds.iterations)
     assert(c.i_1.bytes.A == 48 * 64 * 4 and c.i_1.bytes.B == 16384)
 end)
 
@@ -89,8 +89,8 @@ test("counts of every workload holds together", function()
         local s = moon.schedule(w)
         local total = 0
         for _, l in ipairs(s:counts()) do
-            assert(l.iterations and l.flops, name .. " " .. l.loop)
-            if l.depth == 0 then total = total + l.flops end
+            assert(l.iterations and l.flop, name .. " " .. l.loop)
+            if l.depth == 0 then total = total + l.flop end
             for b, n in pairs(l.elements) do
                 assert(n <= (l.loads[b] or 0) + (l.stores[b] or 0), name .. " " .. l.loop .. " " .. b)
             end

@@ -122,7 +122,7 @@ for _, row in ipairs(rows) do
         assert((s and "ok" or e.code) == code, s and "accepted" or e.code .. ": " .. e.message)
         if s then
             local r = moon.check(s)
-            assert(r.ok, r.problem or r.first)
+            assert(r.ok, r.problem or r.first_at)
         elseif words then
             assert(e.message:find(words, 1, true), e.message)
         else

@@ -22,7 +22,7 @@ local function reordered(m)
     local ok, e = pcall(s.reorder, s, "j", "i")
     if ok then
         local r = moon.check(s)
-        assert(r.ok, r.first)
+        assert(r.ok, r.first_at)
     end
     return ok, e
 end
@@ -128,7 +128,7 @@ end)
 test("a program is told of it, as a warning", function()
     local found = moon.verify(program('S: T.Buffer((5, 5), "int32")', "S[a + 1, b] = S[a, b + 1] + 1"), { what = "order" })
     assert(#found == 1 and found[1].code == "order-tied" and found[1].severity == "warning")
-    assert(found[1].text:find("instances of block S depend on each other: it ", 1, true), found[1].text)
+    assert(found[1].message:find("instances of block S depend on each other: it ", 1, true), found[1].message)
     for _, body in ipairs { "S[a, b] = S[a, b] + 1", "S[a, b] = 1", "S[b, a] = S[b, a] * 3",
         "S[a, T.bitwise_xor(a, b)] = S[a, T.bitwise_xor(a, b)] * 3", "t: T.int32 = S[a, b]\nS[a, b] = S[4, b] - t",
         "if S[0, 0] < a:\n    S[0, 0] = a" } do

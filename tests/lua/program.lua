@@ -124,7 +124,7 @@ end)
 -- No finding in a version that steps made of a program that has none.
 local function found(s)
     local texts = {}
-    for k, f in ipairs(moon.verify(s)) do texts[k] = f.severity .. " " .. f.text end
+    for k, f in ipairs(moon.verify(s)) do texts[k] = f.severity .. " " .. f.message end
     return table.concat(texts, "\n")
 end
 
@@ -222,7 +222,7 @@ test("verify finds what is wrong", function()
     fails("bad-argument", moon.verify, moon.parse(source), { what = "nothing" })
     local bad = moon.parse((source:gsub("X%[vi, vj%]", "X[vi + 1, vj]")))
     local findings = moon.verify(bad)
-    assert(#findings > 0 and findings[1].code and findings[1].text ~= "" and findings[1].severity)
+    assert(#findings > 0 and findings[1].code and findings[1].message ~= "" and findings[1].severity)
 end)
 
 test("findings call blocks by their names", function()
@@ -242,8 +242,8 @@ def main(X: T.Buffer((8,), "float32"), Y: T.Buffer((8,), "float32")):
     for _, p in ipairs({ moon.parse(text), moon.parse(text).main, moon.schedule(moon.parse(text)) }) do
         local seen = false
         for _, f in ipairs(moon.verify(p)) do
-            assert(not f.text:find("?", 1, true), f.text)
-            seen = seen or f.text:find("block use", 1, true)
+            assert(not f.message:find("?", 1, true), f.message)
+            seen = seen or f.message:find("block use", 1, true)
         end
         assert(seen)
     end

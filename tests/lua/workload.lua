@@ -68,7 +68,7 @@ for _, name in ipairs(sorted(reduced)) do
         local m = reduced[name] {}
         local got, ref = result(m, 5, "ternary")
         local c = got:compare(ref)
-        assert(c.ok, ("%d elements differ, first %s"):format(c.outside, tostring(c.first)))
+        assert(c.ok, ("%d elements differ, first %s"):format(c.outside, tostring(c.first_at)))
         assert(#moon.verify(m, { what = "well-formed" }) == 0)
     end)
     test(name .. ": float32 within the tolerance", function()
@@ -110,7 +110,7 @@ test("the reference is not the program: a wrong result is seen", function()
     local got, ref = result(m, 5, "ternary")
     got[{ 0, 1, 2, 3 }] = got[{ 0, 1, 2, 3 }] + 1
     local c = got:compare(ref)
-    assert(not c.ok and c.outside == 1 and c.first == "[0, 1, 2, 3]", c.first)
+    assert(not c.ok and c.outside == 1 and c.first_at == "[0, 1, 2, 3]", c.first_at)
 end)
 
 test("FLOP and KiB are those of the table", function()
@@ -161,7 +161,7 @@ test("what is counted from a program is its nominal number, its padding inlined 
                 assert(s:flops() == before, ("%s: %s becomes %s"):format(m.id, before, s:flops()))
                 local sum = 0
                 for _, l in ipairs(s:counts()) do
-                    if l.depth == 0 then sum = sum + l.flops end
+                    if l.depth == 0 then sum = sum + l.flop end
                 end
                 assert(not nominal or sum == before, ("%s: loops sum to %s of %s"):format(m.id, sum, before))
             else

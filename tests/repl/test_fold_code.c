@@ -25,7 +25,7 @@ static size_t widest(const char *text)
     for (const char *p = text, *end; *p; p = *end ? end + 1 : end) {
         end = strchr(p, '\n');
         end = end ? end : p + strlen(p);
-        most = ml_out_seen(p, end) > most ? ml_out_seen(p, end) : most;
+        most = ml_columns_to(p, end) > most ? ml_columns_to(p, end) : most;
     }
     return most;
 }
@@ -88,7 +88,7 @@ static void every_row_of_a_diff_keeps_its_gutter(void **state)
                 end = strchr(p, '\n');
                 if (color) { /* the colour is that of the row */
                     assert_true(*p == '\033');
-                    text = ml_out_next_char(p, &n);
+                    text = ml_next_char(p, &n);
                 }
                 assert_true(text[8] == (strstr(p, "pass") == text + 10 ? '+' : '-'));
                 assert_true(text[9] == ' ');

@@ -77,7 +77,7 @@ local wrong = moon.parse((right:script():gsub("T.float32%(1.0%)", "T.float32(2.0
 r = moon.check(wrong, right)
 assert(not r.ok and r.functions.bar.ok and not r.functions.foo.ok)
 assert(r.outside == 64 and r.functions.foo.outside == 64 and r.functions.bar.outside == 0)
-assert(r.first == "foo: B[0]" and r.functions.foo.first == "B[0]" and r.largest == r.functions.foo.largest)
+assert(r.first_at == "foo: B[0]" and r.functions.foo.first_at == "B[0]" and r.largest == r.functions.foo.largest)
 assert(moon.check(wrong, right, {func = "bar"}).ok and not moon.check(wrong, right, {func = "foo"}).ok)
 local ok, e = pcall(moon.check, wrong:with("more", right.foo), right)
 assert(ok and not e.ok)

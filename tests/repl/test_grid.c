@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "repl/screen/grid.h"
-#include "repl/screen/theme.h"
+#include "repl/screen/terminal.h"
 
 static const ml_Rect ALL = {0, 0, 4096, 4096};
 
@@ -325,32 +325,37 @@ static void added_and_taken_lines_differ_without_red_and_green(void **state)
                 lightness(t.look[ML_ROLE_DIM].fg) + 15);
 }
 
+static void sgr(const ml_Theme *t, ml_CellRole role, int attr, ml_Text *out)
+{
+    ml_look_add(ml_ansi(), t->depth, NULL, ml_theme_look(t, role, attr), out);
+}
+
 static void colours_are_rounded_to_what_there_is(void **state)
 {
     ml_Theme t;
     ml_Text s = {0};
 
     ml_theme_init(&t, "default", ML_DEPTH_TRUE);
-    ml_theme_sgr(&t, ML_ROLE_DIFF_ADD, 0, &s);
+    sgr(&t, ML_ROLE_DIFF_ADD, 0, &s);
     assert_string_equal(ml_text_z(&s), "\x1b[0;38;2;86;180;233m");
     ml_theme_init(&t, "default", ML_DEPTH_256);
     ml_text_clear(&s);
-    ml_theme_sgr(&t, ML_ROLE_DIFF_ADD, ML_ATTR_BOLD, &s);
+    sgr(&t, ML_ROLE_DIFF_ADD, ML_ATTR_BOLD, &s);
     assert_string_equal(ml_text_z(&s), "\x1b[0;1;38;5;74m");
     ml_theme_init(&t, "default", ML_DEPTH_16);
     ml_text_clear(&s);
-    ml_theme_sgr(&t, ML_ROLE_DIFF_ADD, 0, &s);
+    sgr(&t, ML_ROLE_DIFF_ADD, 0, &s);
     assert_string_equal(ml_text_z(&s), "\x1b[0;96m");
     ml_theme_init(&t, "default", ML_DEPTH_8);
     ml_text_clear(&s);
-    ml_theme_sgr(&t, ML_ROLE_DIFF_ADD, 0, &s);
+    sgr(&t, ML_ROLE_DIFF_ADD, 0, &s);
     assert_string_equal(ml_text_z(&s), "\x1b[0;36m");
     ml_text_clear(&s);
-    ml_theme_sgr(&t, ML_ROLE_DIM, 0, &s); /* grey is not among the eight */
+    sgr(&t, ML_ROLE_DIM, 0, &s); /* grey is not among the eight */
     assert_string_equal(ml_text_z(&s), "\x1b[0;2m");
     ml_theme_init(&t, "default", ML_DEPTH_NONE);
     ml_text_clear(&s);
-    ml_theme_sgr(&t, ML_ROLE_DIFF_ADD, ML_ATTR_ON_CURSOR, &s);
+    sgr(&t, ML_ROLE_DIFF_ADD, ML_ATTR_ON_CURSOR, &s);
     assert_string_equal(ml_text_z(&s), "\x1b[0;1;7m");
     ml_text_free(&s);
 }
@@ -373,7 +378,7 @@ static void one_role_can_look_otherwise(void **state)
 
     ml_theme_init(&t, "light", ML_DEPTH_16);
     assert_true(ml_theme_set(&t, "loop.parallel", "bold #ff0000 on blue", &why));
-    ml_theme_sgr(&t, ML_ROLE_LOOP_PARALLEL, 0, &s);
+    sgr(&t, ML_ROLE_LOOP_PARALLEL, 0, &s);
     assert_string_equal(ml_text_z(&s), "\x1b[0;1;91;44m");
     assert_true(ml_theme_set(&t, "loop.parallel", "", &why));
     assert_int_equal(why.n, 0);
@@ -413,21 +418,31 @@ static void a_terminal_says_what_colours_it_has(void **state)
     }
 }
 
-static void a_pipe_gets_lines_with_sequences_that_end(void **state)
+static void sequences_are_filled_in_and_known_again(void **state)
 {
-    ml_Grid g;
-    ml_Theme t;
+    ml_Terminal old = *ml_ansi();
     ml_Text s = {0};
+    size_t columns = 0;
 
-    ml_grid_init(&g, 10, 2, false);
-    ml_theme_init(&t, "default", ML_DEPTH_16);
-    ml_grid_put(&g, ALL, 0, 0, "ok", ML_ROLE_OK);
-    ml_grid_put(&g, ALL, 3, 0, "text", ML_ROLE_TEXT);
-    ml_grid_put(&g, ALL, 0, 1, "漢", ML_ROLE_ERROR);
-    ml_grid_ansi(&g, &t, &s);
-    assert_string_equal(ml_text_z(&s), "\x1b[0;96mok\x1b[0m text\n\x1b[0;1;91m漢\x1b[0m\n");
+    ml_terminal_add(ml_ansi(), ML_CAP_GO, 4, 11, &s);
+    assert_string_equal(ml_text_z(&s), "\x1b[5;12H");
+    assert_int_equal(ml_escape_length(ml_text_z(&s)), s.n);
+    assert_int_equal(ml_escape_look(ml_text_z(&s)), 0);
+    ml_text_clear(&s);
+    old.cap[ML_CAP_GO] = "\x1bY%p1%' '%+%c%p2%' '%+%c"; /* as a VT52 has it */
+    ml_terminal_add(&old, ML_CAP_GO, 4, 11, &s);
+    assert_string_equal(ml_text_z(&s), "\x1bY$+");
     ml_text_free(&s);
-    ml_grid_free(&g);
+    assert_int_equal(ml_escape_look("\x1b[1;32mx"), 7);
+    assert_int_equal(ml_escape_length("\x1b]0;title\x1b\\x"), 11);
+    assert_int_equal(ml_escape_length("\x1b[1"), 3); /* to the end of the text */
+    assert_int_equal(ml_escape_length("x"), 0);
+    assert_string_equal(ml_next_char("\x1b[1mx", &columns), "x");
+    assert_int_equal(columns, 0);
+    assert_int_equal(ml_columns("\x1b[1m漢 e\xcc\x81\x1b[0m"), 4);
+    assert_int_equal(ml_columns_fit("a漢b", 2), 1);
+    assert_string_equal(ml_style(true, ML_STYLE_ERROR), "\x1b[1;31m");
+    assert_string_equal(ml_style(false, ML_STYLE_ERROR), "");
 }
 
 int main(void)
@@ -452,7 +467,7 @@ int main(void)
         cmocka_unit_test(an_unknown_theme_is_the_usual_one),
         cmocka_unit_test(one_role_can_look_otherwise),
         cmocka_unit_test(a_terminal_says_what_colours_it_has),
-        cmocka_unit_test(a_pipe_gets_lines_with_sequences_that_end),
+        cmocka_unit_test(sequences_are_filled_in_and_known_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

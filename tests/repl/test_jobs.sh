@@ -31,10 +31,10 @@ typed "$mm" ':set seed 7' 'mark("x")' ':check --background --shape "a b=3"' ':jo
 grep -q '^  1  failed .* check --shape "a b=3"$' out && grep -q 'shape: .*a b' err
 verdict 'words with blanks reach the job as they are'
 "$ml" --job </dev/null >out 2>err
-[ $? = 1 ] && grep -q '"error":"bad-file".*started by a session' err
+[ $? = 1 ] && grep -q '"code":"bad-file".*started by a session' err
 verdict 'nobody else is served as a job'
 "$ml" --job <"$ml" >out 2>err
-[ $? = 1 ] && grep -q '"error":"bad-file"' err
+[ $? = 1 ] && grep -q '"code":"bad-file"' err
 verdict 'nonsense is no job'
 cat >race.py <<'E'
 @T.prim_func

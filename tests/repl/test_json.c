@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/json/data.h"
 #include "core/json/json.h"
 #include "repl/command/command.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/run/run.h"
 
@@ -261,7 +261,7 @@ static void errors_tell_code_place_and_ways_out(void **state)
     assert_int_equal(objects(f, "split", &f->err), 1);
     const ml_Json *e = object(f, &f->err, 0), *place = ml_json_get(e, "place");
 
-    assert_string_equal(text_at(e, "error"), "factors-too-small");
+    assert_string_equal(text_at(e, "code"), "factors-too-small");
     assert_string_equal(text_at(e, "primitive"), "split");
     assert_string_equal(text_at(place, "label"), "loop i");
     assert_int_equal(number_at(place, "line"), 3);
@@ -271,12 +271,12 @@ static void errors_tell_code_place_and_ways_out(void **state)
                         "split(\"i\", {auto, 100})");
     /* Lua's own, a text that cannot be read, an unknown command. */
     assert_false(type(f, "nonsense(1)"));
-    assert_string_equal(text_at(object(f, &f->err, 0), "error"), "unknown-name");
+    assert_string_equal(text_at(object(f, &f->err, 0), "code"), "unknown-name");
     assert_false(type(f, "@T.prim_func\ndef f(:\n"));
     objects(f, "parse", &f->err);
-    assert_non_null(ml_json_get(object(f, &f->err, 0), "error"));
+    assert_non_null(ml_json_get(object(f, &f->err, 0), "code"));
     assert_false(type(f, ":frobnicate"));
-    assert_string_equal(text_at(object(f, &f->err, 0), "error"), "unknown-name");
+    assert_string_equal(text_at(object(f, &f->err, 0), "code"), "unknown-name");
     assert_int_equal(objects(f, ":frobnicate", &f->out), 0);
 }
 
@@ -285,9 +285,10 @@ static void results_are_json_whatever_they_are(void **state)
     Fixture *f = *state;
 
     assert_true(type(f, "{1, 2.5, \"a\\\"\\n\\xff\", true, {x = {}, y = 1/0}}"));
-    assert_string_equal(ml_text_z(&f->out),
-                        "{\"result\":[1,2.5,\"a\\\"\\n\xef\xbf\xbd\",true,{\"x\":[],\"y\":"
-                        "1e999}]}\n");
+    assert_string_equal(
+        ml_text_z(&f->out),
+        "{\"schema\":2,\"result\":[1,2.5,\"a\\\"\\n\xef\xbf\xbd\",true,{\"x\":[],\"y\":"
+        "1e999}]}\n");
     objects(f, "a list", &f->out);
     assert_true(type(f, "local t = {n = 1} t.t = t t[1] = 0 t[3] = print return t, nil"));
     assert_int_equal(objects(f, "a cycle", &f->out), 1);
@@ -306,13 +307,15 @@ static void lua_gets_what_commands_tell(void **state)
     assert_true(type(f, "c = moon.cmd(\"check\", \"--seed\", 3)"));
     assert_int_equal(f->out.n, 0); /* given, not printed */
     assert_true(type(f, "c.ok, c[1].seed, c[1].verdict, #c"));
-    assert_string_equal(ml_text_z(&f->out), "{\"results\":[true,3,\"ok\",1]}\n");
+    assert_string_equal(ml_text_z(&f->out),
+                        "{\"schema\":2,\"results\":[true,3,\"ok\",1]}\n");
     assert_true(type(f, "b = moon.cmd(\"block\", \"C\") return b.block, b.iters[3].kind"));
-    assert_string_equal(ml_text_z(&f->out), "{\"results\":[\"C\",\"reduce\"]}\n");
+    assert_string_equal(ml_text_z(&f->out),
+                        "{\"schema\":2,\"results\":[\"C\",\"reduce\"]}\n");
     assert_true(type(f, "moon.cmd(\"set\", \"echo\").text"));
-    assert_non_null(strstr(ml_text_z(&f->out), "{\"result\":\"echo "));
+    assert_non_null(strstr(ml_text_z(&f->out), "{\"schema\":2,\"result\":\"echo "));
     assert_true(type(f, "moon.cmd(\"nothing\").ok"));
-    assert_string_equal(ml_text_z(&f->out), "{\"result\":false}\n");
+    assert_string_equal(ml_text_z(&f->out), "{\"schema\":2,\"result\":false}\n");
 }
 
 static void a_file_gets_what_a_command_tells(void **state)
@@ -327,7 +330,7 @@ static void a_file_gets_what_a_command_tells(void **state)
     assert_non_null(in);
     assert_non_null(fgets(text, sizeof text, in));
     fclose(in);
-    assert_memory_equal(text, "{\"name\":\"echo\",\"value\":\"diff\"", 29);
+    assert_memory_equal(text, "{\"schema\":2,\"name\":\"echo\",\"value\":\"diff\"", 40);
 }
 
 static void data_that_nobody_wants_costs_nothing(void **state)

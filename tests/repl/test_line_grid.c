@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "repl/line/line_grid.h"
+#include "repl/screen/writer.h"
 
 /* ---- a terminal: rows of cells, a cursor that waits behind the last column */
 
@@ -51,17 +52,29 @@ static void down(Terminal *t)
 
 static void control(Terminal *t, const char *p, size_t n)
 {
-    int k = n > 0 ? (int)strtol(p, NULL, 10) : 0;
+    const char *second = memchr(p, ';', n);
+    int k = n > 0 ? (int)strtol(p, NULL, 10) : 0, all = k == 2;
 
+    if (*p == '?') /* the cursor shows, or does not */
+        return;
     k = k > 0 ? k : 1;
     switch (p[n]) {
+    case 'H':
+        t->y = k - 1;
+        t->x = second ? (int)strtol(second + 1, NULL, 10) - 1 : 0;
+        break;
+    case 'X':
+        for (int x = t->x; x < t->x + k && x < t->w; x++)
+            memcpy(t->cell[t->y][x], " ", 2);
+        return;
     case 'A': t->y = t->y - k < 0 ? 0 : t->y - k; break;
     case 'B': t->y = t->y + k >= t->h ? t->h - 1 : t->y + k; break;
     case 'C': t->x = t->x + k >= t->w ? t->w - 1 : t->x + k; break;
+    case 'D': t->x = t->x - k < 0 ? 0 : t->x - k; break;
     case 'K': blank(t, t->y, t->x); return;
     case 'J':
-        blank(t, t->y, t->x);
-        for (int y = t->y + 1; y < t->h; y++)
+        blank(t, t->y, all ? 0 : t->x);
+        for (int y = all ? 0 : t->y + 1; y < t->h; y++)
             blank(t, y, 0);
         return;
     case 'm': return;
@@ -86,7 +99,7 @@ static void feed(Terminal *t, const char *p)
         }
         if (p[0] == '\x1b') {
             assert_int_equal(p[1], '[');
-            size_t n = strspn(p + 2, "0123456789;:");
+            size_t n = strspn(p + 2, "0123456789;:?");
 
             control(t, p + 2, n);
             p += 3 + n;
@@ -127,19 +140,25 @@ static void feed(Terminal *t, const char *p)
     }
 }
 
+static void send(ml_Writer *s, ml_Grid *g, const ml_Theme *theme, ml_Text *out)
+{
+    ml_writer_show(s, g, theme, out);
+    ml_grid_free(g);
+}
+
 /* ---- pictures */
 
 static void picture(const ml_LineView *v, int w, int h, const char *want)
 {
-    ml_LinePicture p = {0};
+    ml_Grid p = {0};
     ml_Text got = {0};
 
     ml_line_draw(v, w, h, &p);
-    ml_grid_text(&p.g, &got);
-    ml_text_fmt(&got, "at %d %d", p.g.cursor_x, p.g.cursor_y);
+    ml_grid_text(&p, &got);
+    ml_text_fmt(&got, "at %d %d", p.cursor_x, p.cursor_y);
     assert_string_equal(ml_text_z(&got), want);
     ml_text_free(&got);
-    ml_line_picture_free(&p);
+    ml_grid_free(&p);
 }
 
 static ml_LineView line(const char *prompt, const char *text, size_t cursor)
@@ -228,37 +247,37 @@ static void colours_of_the_prompt_are_kept(void **state)
 {
     (void)state;
     ml_LineView v = line("\x1b[1m\x1b[32mok\x1b[0m> \x1b]0;title\x07", "x", 1);
-    ml_LinePicture p = {0};
-    ml_LineScreen s = {0};
+    ml_Grid p = {0};
+    ml_Writer s = {.to = ml_ansi(), .among = true};
     ml_Theme theme;
     ml_Text out = {0};
 
     ml_theme_init(&theme, "", ML_DEPTH_8);
     ml_line_draw(&v, 20, 5, &p);
-    ml_line_update(&s, &p, &theme, &out);
+    send(&s, &p, &theme, &out);
     assert_non_null(strstr(ml_text_z(&out), "\x1b[1m"));
     assert_non_null(strstr(ml_text_z(&out), "\x1b[32mok\x1b[0m> x"));
     assert_null(strstr(ml_text_z(&out), "title"));
     ml_text_free(&out);
-    ml_line_forget(&s);
+    ml_writer_forget(&s);
 }
 
 /* ---- what is sent */
 
 /* The rows of the terminal that belong to the line are the picture's, and so is the cursor.
  */
-static void compare(const Terminal *t, const ml_LineScreen *s, const char *sent)
+static void compare(const Terminal *t, const ml_Writer *s, const char *sent)
 {
-    int top = t->y - s->shown.g.cursor_y;
+    int top = t->y - s->shown.cursor_y;
 
-    assert_int_equal(t->x, s->shown.g.cursor_x);
-    assert_true(top >= 0 && top + s->shown.g.h <= t->h);
+    assert_int_equal(t->x, s->shown.cursor_x);
+    assert_true(top >= 0 && top + s->shown.h <= t->h);
     for (int y = 0; y < t->h; y++)
         for (int x = 0; x < t->w && y >= top; x++) {
             const char *want = " ", *have = t->cell[y][x];
 
-            if (y - top < s->shown.g.h)
-                want = s->shown.g.cells[(y - top) * s->shown.g.w + x].z;
+            if (y - top < s->shown.h)
+                want = s->shown.cells[(y - top) * s->shown.w + x].z;
             if (!ml_streq(want, have))
                 fail_msg("at %d %d: '%s' is not '%s' after %s", x, y, have, want, sent);
         }
@@ -277,13 +296,13 @@ static void any_row_of_edits_shows_what_it_should(void **state)
     ml_theme_init(&theme, "", ML_DEPTH_256);
     for (size_t k = 0; k < ML_COUNT(SIZES); k++) {
         Terminal t;
-        ml_LineScreen s = {0};
+        ml_Writer s = {.to = ml_ansi(), .among = true};
         char text[400] = "";
         size_t n = 0;
 
         reset(&t, SIZES[k][0], SIZES[k][1]);
         for (int step = 0; step < 1500; step++) {
-            ml_LinePicture p = {0};
+            ml_Grid p = {0};
             ml_Text out = {0};
 
             r = r * 1664525u + 1013904223u;
@@ -311,44 +330,100 @@ static void any_row_of_edits_shows_what_it_should(void **state)
                 (r >> 9) % 2 ? "a hint \xe4\xb8\x80 that is rather long" : NULL;
             v.hints[1].text = (r >> 11) % 3 == 0 ? "another" : NULL;
             ml_line_draw(&v, t.w, t.h, &p);
-            ml_line_update(&s, &p, &theme, &out);
+            send(&s, &p, &theme, &out);
             feed(&t, ml_text_z(&out));
             compare(&t, &s, ml_text_z(&out));
             if ((r >> 20) % 50 == 0) { /* something else is written in between */
                 ml_text_clear(&out);
-                ml_line_erase(&s, &out);
+                ml_writer_erase(&s, &out);
                 feed(&t, ml_text_z(&out));
                 feed(&t, "hello\r\n");
             }
             ml_text_free(&out);
         }
-        ml_line_forget(&s);
+        ml_writer_forget(&s);
+    }
+}
+
+/* A screen of our own: what is drawn over it, cell by cell, text over text, ends as the
+ * grid says, whatever stood there. */
+static void any_row_of_screens_shows_what_it_should(void **state)
+{
+    static const char *const PIECES[] = {"text",         "\xe4\xb8\x80\xe4\xba\x8c",
+                                         "e\xcc\x81",    "                ",
+                                         "\xe2\x94\x80", "a line that is long"};
+    static const int SIZES[][2] = {{20, 6}, {7, 4}, {1, 1}, {40, 2}, {2, 12}, {59, 12}};
+    ml_Terminal plain = *ml_ansi(), wraps = *ml_ansi();
+    uint32_t r = 4711;
+    ml_Theme theme;
+
+    (void)state;
+    plain.cap[ML_CAP_LEFT] = NULL;
+    plain.cap[ML_CAP_BLANKS] = "\x1b[%p1%dX";
+    wraps.corner = false;
+    ml_theme_init(&theme, "", ML_DEPTH_256);
+    for (size_t k = 0; k < ML_COUNT(SIZES); k++) {
+        int w = SIZES[k][0], h = SIZES[k][1];
+        ml_Writer s = {.to = k % 3 == 0 ? ml_ansi() : k % 3 == 1 ? &plain : &wraps};
+        Terminal t;
+        ml_Grid g;
+
+        reset(&t, w, h);
+        ml_grid_init(&g, w, h, false);
+        for (int step = 0; step < 1500; step++) {
+            ml_Text out = {0};
+
+            for (int n = 0; n < 3; n++) {
+                r = r * 1664525u + 1013904223u;
+                ml_grid_put(&g, (ml_Rect){0, 0, w, h}, (int)(r >> 9) % w,
+                            (int)(r >> 20) % h, PIECES[(r >> 5) % ML_COUNT(PIECES)],
+                            (r >> 28) % 3 ? ML_ROLE_TEXT : ML_ROLE_CURSOR);
+            }
+            if (step % 100 == 0)
+                ml_grid_clear(&g);
+            if (step % 250 == 0)
+                ml_writer_forget(&s);
+            if (!s.to->corner) /* its last cell is never written */
+                ml_grid_fill(&g, (ml_Rect){w - 1, h - 1, 1, 1}, ML_ROLE_TEXT);
+            g.cursor_x = (int)(r >> 13) % w;
+            g.cursor_y = (int)(r >> 17) % h;
+            ml_writer_show(&s, &g, &theme, &out);
+            feed(&t, ml_text_z(&out));
+            assert_int_equal(t.scrolled, 0);
+            compare(&t, &s, ml_text_z(&out));
+            ml_text_clear(&out);
+            assert_false(ml_writer_show(&s, &g, &theme, &out));
+            assert_string_equal(ml_text_z(&out), "");
+            ml_text_free(&out);
+        }
+        ml_grid_free(&g);
+        ml_writer_forget(&s);
     }
 }
 
 static void a_key_at_the_end_sends_little(void **state)
 {
     (void)state;
-    ml_LineScreen s = {0};
+    ml_Writer s = {.to = ml_ansi(), .among = true};
     ml_Theme theme;
     ml_Text out = {0};
     ml_LineView v = line("> ", "abc", 3);
-    ml_LinePicture p = {0};
+    ml_Grid p = {0};
 
     ml_theme_init(&theme, "", ML_DEPTH_8);
     ml_line_draw(&v, 40, 5, &p);
-    ml_line_update(&s, &p, &theme, &out);
+    send(&s, &p, &theme, &out);
     ml_text_clear(&out);
     v = line("> ", "abcd", 4);
     ml_line_draw(&v, 40, 5, &p);
-    ml_line_update(&s, &p, &theme, &out);
+    send(&s, &p, &theme, &out);
     assert_string_equal(ml_text_z(&out), "d");
     ml_text_clear(&out);
     ml_line_draw(&v, 40, 5, &p);
-    ml_line_update(&s, &p, &theme, &out);
+    send(&s, &p, &theme, &out);
     assert_string_equal(ml_text_z(&out), "");
     ml_text_clear(&out);
-    ml_line_erase(&s, &out);
+    ml_writer_erase(&s, &out);
     assert_string_equal(ml_text_z(&out), "\r\r\x1b[J");
     ml_text_free(&out);
 }
@@ -357,21 +432,21 @@ static void a_key_at_the_end_sends_little(void **state)
 static void a_narrower_terminal_is_taken_into_account(void **state)
 {
     (void)state;
-    ml_LineScreen s = {0};
+    ml_Writer s = {.to = ml_ansi(), .among = true};
     ml_Theme theme;
     ml_Text out = {0};
     ml_LineView v = line("> ", "0123456789abcdef", 16);
-    ml_LinePicture p = {0};
+    ml_Grid p = {0};
 
     ml_theme_init(&theme, "", ML_DEPTH_8);
     ml_line_draw(&v, 40, 9, &p);
-    ml_line_update(&s, &p, &theme, &out);
+    send(&s, &p, &theme, &out);
     ml_text_clear(&out);
-    ml_line_resized(&s, 10, &out); /* 18 columns are on two rows now */
+    ml_writer_resized(&s, 10, &out); /* 18 columns are on two rows now */
     assert_string_equal(ml_text_z(&out), "\x1b[1A\r\x1b[J");
     assert_false(s.valid);
     ml_text_free(&out);
-    ml_line_forget(&s);
+    ml_writer_forget(&s);
 }
 
 int main(void)
@@ -384,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_long_entry_shows_the_part_around_the_cursor),
         cmocka_unit_test(colours_of_the_prompt_are_kept),
         cmocka_unit_test(any_row_of_edits_shows_what_it_should),
+        cmocka_unit_test(any_row_of_screens_shows_what_it_should),
         cmocka_unit_test(a_key_at_the_end_sends_little),
         cmocka_unit_test(a_narrower_terminal_is_taken_into_account),
     };

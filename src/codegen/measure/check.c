@@ -265,8 +265,12 @@ bool ml_check(ml_Ctx *cx, const ml_Module *ref_mod, const ml_Func *ref,
     int64_t count;
     bool ok;
 
-    *r = (ml_CheckResult){
-        .largest_at = "", .first_at = "", .problem = "", .bounds = "", .blind = ""};
+    *r = (ml_CheckResult){.elements = -1,
+                          .largest_at = "",
+                          .first_at = "",
+                          .problem = "",
+                          .bounds = "",
+                          .blind = ""};
     r->seed = o->seed ? o->seed : 1;
     ok = ml_check_same_parameters(cx, ref, got, o) &&
          small_enough(cx, ref, o, &r->iterations) && small_enough(cx, got, o, &count);

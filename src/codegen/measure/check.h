@@ -26,6 +26,9 @@ typedef struct ml_CheckOpts {
 } ml_CheckOpts;
 
 typedef struct ml_CheckResult {
+    const char *function; /* this and the next two are ml_work_check's */
+    const char *written;  /* names of the outputs: "C, D" */
+    int64_t elements;     /* of all of them; -1: not known */
     bool ok;
     int64_t outside; /* elements that differ by more than is tolerated */
     double largest;  /* largest difference, and where: "C[3, 0]"; "" when none */

@@ -189,8 +189,12 @@ bool ml_check_compiled(ml_Ctx *cx, ml_Worker *w, const char *why, const ml_Targe
     bool ok;
 
     *runs = (ml_CheckRuns){0};
-    *r = (ml_CheckResult){
-        .largest_at = "", .first_at = "", .problem = "", .bounds = "", .blind = ""};
+    *r = (ml_CheckResult){.elements = -1,
+                          .largest_at = "",
+                          .first_at = "",
+                          .problem = "",
+                          .bounds = "",
+                          .blind = ""};
     r->seed = c.opts->seed ? c.opts->seed : 1;
     c.roles = ML_ARRAY(cx, ml_ParamRole, c.n + 1u);
     c.initial = ML_ARRAY(cx, ml_RunArg, c.n + 1u);

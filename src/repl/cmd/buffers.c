@@ -2,11 +2,12 @@
  * cmd_buffers - :buffers, who holds what and who touches it, and :deps, who uses whose
  * results. Source: interaction 4, 10 (pane 4).
  */
+#include "core/json/data.h"
 #include "repl/command/command.h"
 #include "repl/graph/graph.h"
-#include "repl/out/data.h"
 #include "repl/show/footprint.h"
 #include "repl/show/show.h"
+#include "work/fact/fact.h"
 
 /* ---------------------------------------------------------------- :buffers */
 
@@ -164,26 +165,34 @@ static void tell_names(ml_Data *d, const char *key, const Users *u)
     ml_data_end(d);
 }
 
-static void tell(ml_Data *d, const Row *r)
+static void tell_writers(ml_Data *d, const char *key, const void *s)
 {
-    ml_data_row(d);
-    ml_data_str(d, "buffer", r->name);
-    ml_data_list(d, "shape");
+    tell_names(d, key, &((const Row *)s)->writers);
+}
+
+static void tell_readers(ml_Data *d, const char *key, const void *s)
+{
+    tell_names(d, key, &((const Row *)s)->readers);
+}
+
+static void tell_shape(ml_Data *d, const char *key, const void *s)
+{
+    const Row *r = s;
+
+    ml_data_list(d, key);
     for (uint16_t k = 0; k < r->b->rank; k++)
         if (ml_is_const_int(r->b->shape[k]))
             ml_data_int(d, NULL, r->b->shape[k]->as.i);
         else
             ml_data_str(d, NULL, "symbolic");
     ml_data_end(d);
-    ml_data_str(d, "dtype", r->type);
-    if (r->n_bytes >= 0)
-        ml_data_int(d, "bytes", r->n_bytes);
-    ml_data_str(d, "scope", r->b->scope.name);
-    ml_data_str(d, "role", r->role);
-    ml_data_str(d, "view_of", r->of);
-    tell_names(d, "writers", &r->writers);
-    tell_names(d, "readers", &r->readers);
 }
+
+#define ML_FIELDS       "repl/cmd/buffers.def"
+#define ML_FIELDS_TABLE ml_buffer_fields
+#define ML_FIELDS_NAME  "buffers"
+#define ML_FIELDS_WHAT  "a buffer"
+#include "core/json/field_table.def"
 
 static void pad(ml_Text *out, const char *z, size_t width)
 {
@@ -266,7 +275,8 @@ bool cmd_buffers(ml_Session *ss, const ml_Words *w)
         add_head(&wide, &out);
     for (size_t k = 0; k < t.v.n; k++) {
         add_row(&t, &t.v.v[k], &wide, &out);
-        tell(d, &t.v.v[k]);
+        ml_data_row(d);
+        ml_data_fields(d, &ml_buffer_fields, &t.v.v[k]);
     }
     ml_page_prose(ss, out.n ? ml_text_z(&out) : "no buffers\n");
     ml_text_free(&out);
@@ -286,6 +296,16 @@ typedef struct Edges {
     size_t from, to; /* widths of the names in this scope */
 } Edges;
 
+typedef struct Edge { /* texts */
+    const char *kind, *from, *to, *buffer, *scope;
+} Edge;
+
+#define ML_FIELDS       "repl/cmd/deps.def"
+#define ML_FIELDS_TABLE ml_dep_fields
+#define ML_FIELDS_NAME  "deps"
+#define ML_FIELDS_WHAT  "what a block needs of another"
+#include "core/json/field_table.def"
+
 static void measure_edge(const ml_Block *from, const ml_Block *to, const ml_Buffer *b,
                          ml_DepKind kind, void *user)
 {
@@ -303,19 +323,18 @@ static void add_edge(const ml_Block *from, const ml_Block *to, const ml_Buffer *
     Edges *e = user;
     ml_Schedule *s = e->ss->focus;
 
+    const Edge one = {ml_dep_name(kind), ml_name_of(s, from->tag), ml_name_of(s, to->tag),
+                      ml_name_of(s, b->uid), e->scope};
+
     if (e->n++ == 0)
         ml_text_fmt(e->out, "in %s\n", e->scope);
-    ml_text_fmt(e->out, "  %s  ", ml_dep_name(kind));
-    pad(e->out, ml_name_of(s, from->tag), e->from);
+    ml_text_fmt(e->out, "  %s  ", one.kind);
+    pad(e->out, one.from, e->from);
     ml_text_add(e->out, " → ");
-    pad(e->out, ml_name_of(s, to->tag), e->to);
-    ml_text_fmt(e->out, "  %s\n", ml_name_of(s, b->uid));
+    pad(e->out, one.to, e->to);
+    ml_text_fmt(e->out, "  %s\n", one.buffer);
     ml_data_row(e->d);
-    ml_data_str(e->d, "kind", ml_dep_name(kind));
-    ml_data_str(e->d, "from", ml_name_of(s, from->tag));
-    ml_data_str(e->d, "to", ml_name_of(s, to->tag));
-    ml_data_str(e->d, "buffer", ml_name_of(s, b->uid));
-    ml_data_str(e->d, "scope", e->scope);
+    ml_data_fields(e->d, &ml_dep_fields, &one);
 }
 
 static void edges_of(Edges *e, const ml_Block *scope)

@@ -4,13 +4,14 @@
 
 #include "codegen/measure/check.h"
 #include "codegen/params/count.h"
-#include "repl/cmd/tune_words.h"
+#include "core/json/data.h"
+#include "repl/cmd/options.h"
 #include "repl/command/command.h"
 #include "repl/graph/graph.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
 #include "repl/session/progress.h"
 #include "repl/show/show.h"
+#include "work/fact/fact.h"
 #include "work/work.h"
 
 /* ---- :check */
@@ -19,110 +20,39 @@
 
 typedef struct CheckArgs {
     ml_CheckOpts o;
-    ml_Size sizes[16];
+    ml_Sizes sizes;
 } CheckArgs;
 
-static bool number(const char *text, double *out)
+static const char INPUTS[] = "--inputs is random, zeros, ones, iota or adversarial";
+
+static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a)
 {
-    char *end;
+    int64_t seed = ml_setting_int(&ss->set, ML_SET_seed);
+    double rtol = -1, atol = -1;
+    const char *inputs = NULL;
+    const ml_Option OPTIONS[] = {
+        {"--seed", ML_OPTION_WHOLE, &seed, 1, 0x1p63, "--seed takes a number from 1"},
+        {"--inputs", ML_OPTION_TEXT, &inputs, 0, 0, INPUTS},
+        {"--shape", ML_OPTION_SIZE, &a->sizes, 0, 0, ML_SIZE_REFUSAL},
+        {"--rtol", ML_OPTION_REAL, &rtol, 0, INFINITY, "a tolerance is a number from 0"},
+        {"--atol", ML_OPTION_REAL, &atol, 0, INFINITY, "a tolerance is a number from 0"},
+    };
 
-    *out = strtod(text, &end);
-    return end != text && !*end && isfinite(*out);
-}
-
-/* A whole number that a double holds exactly. */
-static bool whole(const char *text, double from, double *out)
-{
-    return number(text, out) && *out >= from && *out <= 0x1p53 && *out == floor(*out);
-}
-
-static bool read_shape(ml_Session *ss, CheckArgs *a, char *text)
-{
-    char *eq = strchr(text, '=');
-    double v;
-
-    if (!eq || eq == text || !whole(eq + 1, 0, &v))
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape n=127, not %s", text);
-    if (a->o.n_sizes == ML_COUNT(a->sizes))
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "at most %zu sizes are taken",
-                                ML_COUNT(a->sizes));
-    *eq = '\0';
-    a->sizes[a->o.n_sizes++] = (ml_Size){.name = text, .value = (int64_t)v};
-    return true;
-}
-
-static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a, ml_Ctx *cx)
-{
-    a->o.seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed);
+    if (!ml_read_options(ss, w,
+                         ":check knows --seed, --inputs, --shape, --rtol, --atol and "
+                         "--background",
+                         OPTIONS, ML_COUNT(OPTIONS)))
+        return false;
+    if (inputs && !ml_fill_parse(ml_str(inputs), &a->o.inputs))
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s, not %s", INPUTS, inputs);
+    a->o.seed = (uint64_t)seed;
     a->o.extremes = true;
-    for (size_t k = 0; k < w->n; k++) {
-        const char *v;
-        double x = 0;
-
-        if ((v = ml_tune_value(w, &k, "--seed")) != NULL) {
-            if (!whole(v, 1, &x))
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--seed takes a number from 1, not %s", v);
-            a->o.seed = (uint64_t)x;
-        } else if ((v = ml_tune_value(w, &k, "--inputs")) != NULL) {
-            if (!ml_fill_parse(ml_str(v), &a->o.inputs))
-                return ml_session_error(
-                    ss, ML_E_BAD_ARGUMENT,
-                    "--inputs is random, zeros, ones, iota or adversarial, not %s", v);
-        } else if ((v = ml_tune_value(w, &k, "--shape")) != NULL) {
-            if (!read_shape(ss, a, ml_strdup(cx, ml_str(v))))
-                return false;
-        } else if ((v = ml_tune_value(w, &k, "--rtol")) != NULL ||
-                   (v = ml_tune_value(w, &k, "--atol")) != NULL) {
-            bool r = strstr(w->v[k > 0 && v == w->v[k] ? k - 1 : k], "--rtol") != NULL;
-
-            if (!number(v, &x) || x < 0)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "a tolerance is a number from 0, not %s", v);
-            a->o.own_tolerance = true;
-            if (r)
-                a->o.rtol = x;
-            else
-                a->o.atol = x;
-        } else
-            return ml_session_error(
-                ss, ML_E_BAD_ARGUMENT,
-                ":check knows --seed, --inputs, --shape, --rtol, --atol and --background, "
-                "not %s",
-                w->v[k]);
-    }
-    a->o.sizes = a->sizes;
+    a->o.own_tolerance = rtol >= 0 || atol >= 0;
+    a->o.rtol = fmax(rtol, 0);
+    a->o.atol = fmax(atol, 0);
+    a->o.sizes = a->sizes.v;
+    a->o.n_sizes = a->sizes.n;
     return true;
-}
-
-/* -1: not known, or more than a run could have. */
-static int64_t elements_of(const ml_Buffer *b, const CheckArgs *a)
-{
-    int64_t n = 1, extent;
-
-    for (uint16_t d = 0; d < b->rank; d++)
-        if (!ml_eval_size(b->shape[d], a->o.sizes, a->o.n_sizes, &extent) ||
-            __builtin_mul_overflow(n, extent, &n))
-            return -1;
-    return n;
-}
-
-/* Names of the outputs, and how many elements they have where that is constant. */
-static int64_t outputs(ml_Ctx *cx, const ml_Func *f, const CheckArgs *a, ml_Text *names)
-{
-    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, f->n_params);
-    int64_t n = 0;
-
-    ml_param_roles(cx, f, a->sizes, a->o.n_sizes, roles);
-    for (size_t k = 0; k < f->n_params; k++) {
-        if (!roles[k].written || !f->params[k].buffer)
-            continue;
-        int64_t m = elements_of(f->params[k].buffer, a);
-
-        ml_text_fmt(names, "%s%s", names->n ? ", " : "", f->params[k].buffer->name);
-        n = m < 0 || n < 0 ? -1 : n + m;
-    }
-    return n;
 }
 
 /* Below what was found: that the bound says little of values this small. */
@@ -149,8 +79,7 @@ static void tell_bounds(ml_Text *t, const ml_CheckResult *r)
         ml_text_fmt(t, "\n     bounds: %s", r->bounds);
 }
 
-static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
-                   int64_t elements)
+static void report(ml_Session *ss, const ml_CheckResult *r, const char *names)
 {
     ml_Text t = {0};
 
@@ -163,10 +92,10 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
         else
             ml_text_fmt(&t, "within %.1e (largest difference %.1e)",
                         r->atol > 0 ? r->atol : r->rtol, r->largest);
-        if (elements >= 0) {
+        if (r->elements >= 0) {
             ml_text_add(&t, ", ");
-            ml_text_thousands(&t, elements);
-            ml_text_add(&t, elements == 1 ? " element" : " elements");
+            ml_text_thousands(&t, r->elements);
+            ml_text_add(&t, r->elements == 1 ? " element" : " elements");
         }
         ml_text_fmt(&t, ", seed %llu", (unsigned long long)r->seed);
         tell_bounds(&t, r);
@@ -176,9 +105,9 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
     } else {
         ml_text_fmt(&t, "FAIL %s: ", names);
         ml_text_thousands(&t, r->outside);
-        if (elements >= 0) {
+        if (r->elements >= 0) {
             ml_text_add(&t, " of ");
-            ml_text_thousands(&t, elements);
+            ml_text_thousands(&t, r->elements);
         }
         if (r->rtol > 0)
             ml_text_fmt(&t, " elements differ by more than %.1e + %.1e × |expected|\n",
@@ -193,36 +122,6 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names,
     }
     ml_out_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
-}
-
-static void tell(ml_Data *d, const ml_CheckResult *r, const char *func, const char *names,
-                 int64_t elements)
-{
-    ml_data_row(d);
-    ml_data_str(d, "verdict", r->ok ? "ok" : "FAIL");
-    ml_data_bool(d, "ok", r->ok);
-    ml_data_str(d, "function", func);
-    ml_data_str(d, "outputs", names);
-    if (elements >= 0)
-        ml_data_int(d, "elements", elements);
-    ml_data_int(d, "seed", (int64_t)r->seed);
-    ml_data_real(d, "rtol", r->rtol);
-    ml_data_real(d, "atol", r->atol);
-    ml_data_str(d, "bounds", r->bounds && *r->bounds ? r->bounds : NULL);
-    if (r->vacuous > 0) {
-        ml_data_real(d, "vacuous", r->vacuous);
-        ml_data_real(d, "magnitude", r->magnitude);
-    }
-    ml_data_str(d, "blind", r->blind && *r->blind ? r->blind : NULL);
-    ml_data_int(d, "outside", r->outside);
-    ml_data_real(d, "largest", r->largest);
-    ml_data_str(d, "problem", r->problem && *r->problem ? r->problem : NULL);
-    if (r->outside > 0) {
-        ml_data_str(d, "largest_at", r->largest_at);
-        ml_data_str(d, "first_at", r->first_at);
-        ml_data_real(d, "first_got", r->first_got);
-        ml_data_real(d, "first_expected", r->first_ref);
-    }
 }
 
 typedef struct Verdict {
@@ -248,7 +147,6 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     const ml_Func *f;
     ml_CheckResult r = {0};
     ml_CheckRuns runs;
-    ml_Text names = {0};
     Verdict v = {false, true};
 
     ml_ctx_set_limit(cx, 0);
@@ -270,18 +168,13 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
         v.known = ml_checking_is_verdict(ml_error(cx));
         ml_session_fail(ss, ml_failure_about(ml_error(cx), s, NULL));
     } else {
-        int64_t n = outputs(cx, f, a, &names);
-
-        tell(ml_session_data(ss), &r, f->name, ml_text_z(&names), n);
-        report(ss, &r,
-               name_it ? ml_format(cx, "%s: %s", f->name, ml_text_z(&names))
-                       : ml_text_z(&names),
-               n);
+        ml_data_row(ml_session_data(ss));
+        ml_data_fields(ml_session_data(ss), &ml_check_fields, &r);
+        report(ss, &r, name_it ? ml_format(cx, "%s: %s", f->name, r.written) : r.written);
         v.ok = r.ok;
         if (!r.ok && ss->status == 0)
             ss->status = 1;
     }
-    ml_text_free(&names);
     ml_ctx_unref(cx);
     return v;
 }
@@ -297,7 +190,7 @@ bool cmd_check(ml_Session *ss, const ml_Words *w)
     bool ok;
 
     ss->check_ok = false;
-    ok = read_args(ss, w, &a, cx);
+    ok = read_args(ss, w, &a);
     if (ok)
         why = ml_checking_bad_size(cx, start, NULL, a.o.sizes, a.o.n_sizes);
     if (why)

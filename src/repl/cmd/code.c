@@ -1,13 +1,14 @@
 /* cmd_code - :ir :llvm :asm: the focus after lowering, as LLVM sees it, as the machine
  * does. Source: interaction 4, 8; lowering-and-codegen 1.2. */
+#include "core/json/data.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
 #include "repl/session/progress.h"
 #include "repl/show/asm_view.h"
 #include "repl/show/diff.h"
 #include "repl/show/show.h"
 #include "repl/show/versions.h"
+#include "work/fact/fact.h"
 #include "work/work.h"
 
 typedef struct Code { /* what a command looks at */
@@ -344,7 +345,7 @@ static void add_program_lines(ml_Text *t, const char *program, const ml_AsmSumma
         for (uint32_t k = 0; k < s->n_lines; k++)
             if (s->line[k] == at) {
                 const char *hue = color ? ml_asm_hue(s, at) : "";
-                ml_text_fmt(t, "%s%4u%s | ", hue, at, *hue ? "\033[0m" : "");
+                ml_text_fmt(t, "%s%4u%s | ", hue, at, ml_style(*hue, ML_STYLE_PLAIN));
                 ml_text_addn(t, p, n);
                 ml_text_char(t, '\n');
             }
@@ -352,26 +353,32 @@ static void add_program_lines(ml_Text *t, const char *program, const ml_AsmSumma
     }
 }
 
+typedef struct Told {
+    int version;
+    const ml_AsmSummary *of;
+    const char *text;
+} Told;
+
+static void tell_lines(ml_Data *d, const char *key, const void *s)
+{
+    const ml_AsmSummary *of = ((const Told *)s)->of;
+
+    ml_data_list(d, key);
+    for (uint32_t k = 0; k < of->n_lines; k++)
+        ml_data_int(d, NULL, of->line[k]);
+    ml_data_end(d);
+}
+
+#define ML_FIELDS       "repl/cmd/asm.def"
+#define ML_FIELDS_TABLE ml_asm_fields
+#define ML_FIELDS_NAME  "asm"
+#define ML_FIELDS_WHAT  "machine code"
+#include "core/json/field_table.def"
+
 static void give_asm(ml_Session *ss, int version, const ml_AsmSummary *s, const char *view)
 {
-    ml_Data *d = ml_session_data(ss);
-
-    if (!d)
-        return;
-    ml_data_one(d);
-    ml_data_int(d, "version", version);
-    ml_data_bool(d, "loop", s->is_loop);
-    ml_data_int(d, "instructions", (int64_t)s->instructions);
-    ml_data_int(d, "vector_bits", s->vector_bits);
-    ml_data_int(d, "multiply_adds", (int64_t)s->fmas);
-    ml_data_int(d, "loads", (int64_t)s->loads);
-    ml_data_int(d, "stores", (int64_t)s->stores);
-    ml_data_int(d, "spills", (int64_t)s->spills);
-    ml_data_list(d, "lines");
-    for (uint32_t k = 0; k < s->n_lines; k++)
-        ml_data_int(d, NULL, s->line[k]);
-    ml_data_end(d);
-    ml_data_str(d, "text", view);
+    ml_data_one(ml_session_data(ss));
+    ml_data_fields(ml_session_data(ss), &ml_asm_fields, &(Told){version, s, view});
 }
 
 /* What :asm says of a version: its summary, and the view; false: an error was printed. */

@@ -1,5 +1,5 @@
 /* cmd_counts - :counts. Source: interaction 4, 8. */
-#include "repl/command/command.h"
+#include "repl/cmd/options.h"
 #include "repl/show/counts_view.h"
 #include "repl/show/show.h"
 #include "repl/show/versions.h"
@@ -8,26 +8,23 @@ bool cmd_counts(ml_Session *ss, const ml_Words *w)
 {
     ml_CountsOpts o = {0};
     int version = ml_schedule_version(ss->focus);
-    bool ok, given = false;
+    const char *word = NULL;
+    const ml_Option OPTIONS[] = {{"--all", ML_OPTION_FLAG, &o.all, 0, 0, NULL},
+                                 {NULL, ML_OPTION_WORD, &word, 0, 0, NULL}};
+    bool ok;
     ml_Text t = {0};
     ml_Handle h;
 
-    for (size_t k = 0; k < w->n; k++) {
-        if (ml_streq(w->v[k], "--all"))
-            o.all = true;
-        else if (strncmp(w->v[k], "--", 2) == 0 || given)
-            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                    ":counts [LOOP|VERSION] [--all], not %s", w->v[k]);
-        else if (ml_is_version(ss, w->v[k])) {
-            if (!ml_find_version(ss, w->v[k], &version))
-                return false;
-            given = true;
-        } else if (!ml_resolve(ss->focus, w->v[k], ML_H_LOOP, &h))
+    if (!ml_read_options(ss, w, ":counts [LOOP|VERSION] [--all]", OPTIONS,
+                         ML_COUNT(OPTIONS)))
+        return false;
+    if (word && ml_is_version(ss, word)) {
+        if (!ml_find_version(ss, word, &version))
+            return false;
+    } else if (word) {
+        if (!ml_resolve(ss->focus, word, ML_H_LOOP, &h))
             return ml_session_schedule_error(ss, ss->focus);
-        else {
-            o.loop = h.uid;
-            given = true;
-        }
+        o.loop = h.uid;
     }
     ok = ml_show_counts(ss, ss->focus, version, &o, &t);
     if (ok && ml_session_data(ss))

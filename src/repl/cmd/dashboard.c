@@ -16,7 +16,7 @@
 
 #include "core/base/arena.h"
 #include "repl/command/command.h"
-#include "repl/screen/theme.h"
+#include "repl/screen/writer.h"
 #include "repl/session/themes.h"
 #include "repl/show/show.h"
 
@@ -176,14 +176,15 @@ static const ml_Observer OBSERVER; /* which is told of lines */
 
 static void end_dashboard(ml_Session *ss)
 {
-    static const char CLEAR[] = "\x1b[0m\x1b[H\x1b[2J\x1b[?25h";
     ml_Dashboard *d = ss->dashboard;
+    ml_Text t = {0};
 
     if (!d)
         return;
-    if (!send(d->fd, CLEAR, sizeof CLEAR - 1)) {
-        /* gone, or stopped: it keeps what it shows */
-    }
+    ml_text_fmt(&t, "%s%s%s", ml_escape(ML_CAP_NORMAL), ml_escape(ML_CAP_CLEAR),
+                ml_escape(ML_CAP_CURSOR_ON));
+    (void)send(d->fd, t.p, t.n); /* gone, or stopped: it keeps what it shows */
+    ml_text_free(&t);
     close(d->fd);
     ml_text_free(&d->path);
     ml_heap_free(d);
@@ -237,7 +238,8 @@ static void show_changes(ml_Session *ss)
     struct winsize ws = {0};
     ml_ThemeDef look = ml_themes_now(ss);
     ml_Theme theme;
-    ml_Text t = {0}, rows = {0};
+    ml_Writer all = {.to = ml_ansi()}; /* what its own shell has written is gone, too */
+    ml_Text t = {0};
     ml_Grid g;
     Shown next;
 
@@ -262,18 +264,12 @@ static void show_changes(ml_Session *ss)
         draw(ss, &g);
     else
         ml_grid_put_cut(&g, (ml_Rect){0, 0, g.w, 1}, 1, 0, "no schedule yet", ML_ROLE_TEXT);
-    ml_text_add(&t, "\x1b[?25l\x1b[0m\x1b[H\x1b[2J");
-    ml_grid_ansi(&g, &theme, &rows);
-    for (size_t k = 0; k < rows.n; k++) { /* whatever the modes of that terminal */
-        if (rows.p[k] == '\n')
-            ml_text_char(&t, '\r');
-        ml_text_char(&t, rows.p[k]);
-    }
+    ml_writer_show(&all, &g, &theme, &t);
     if (!send(d->fd, ml_text_z(&t), t.n) && errno != EAGAIN)
         give_up(ss, strerror(errno));
+    ml_writer_forget(&all);
     ml_grid_free(&g);
     ml_text_free(&t);
-    ml_text_free(&rows);
 }
 
 static void after_line(void *user, ml_Session *ss, const ml_LineEvent *e)

@@ -123,8 +123,8 @@ static void overview(ml_Session *ss, ml_Text *t)
                 width);
     ml_wrap_row(t, ":apropos WORD", "search all of it", 2, 21, width);
     ml_wrap_row(t, ":help TOPIC",
-                "primitives, commands, settings, functions, names, line, errors", 2, 21,
-                width);
+                "primitives, commands, settings, functions, names, line, facts, errors", 2,
+                21, width);
     ml_wrap_row(t, "Tab", "completes; a second Tab lists, with a word on each", 2, 21,
                 width);
     ml_text_add(t, "\nprimitives (:help NAME runs an example)\n");
@@ -162,6 +162,59 @@ static const struct {
     {"Ctrl-L, Ctrl-Z", "clear the screen; stop the program"},
 };
 
+const char ml_help_facts[] =
+    "--json prints what a command tells as objects of JSON, one a line; moon.cmd and the "
+    "function of the same purpose give the same names and values to Lua. Units are those "
+    "of "
+    "physics without a prefix: seconds, bytes, FLOP/s; a share is a number from 0 to 1. "
+    "What "
+    "is not known is left out. Each object begins with \"schema\", the number of these "
+    "names and units: it is one more when one of them changes. In Lua a name of before "
+    "raises unknown-name, which tells the name of now.\n";
+
+#define ML_FACTS(table) extern const ml_FieldTable table;
+#include "repl/facts.def"
+#undef ML_FACTS
+
+const ml_FieldTable *ml_help_facts_at(size_t k)
+{
+    static const ml_FieldTable *const own[] = {
+#define ML_FACTS(table) &table,
+#include "repl/facts.def"
+#undef ML_FACTS
+    };
+
+    if (k < ml_n_field_tables)
+        return ml_field_tables[k];
+    k -= ml_n_field_tables;
+    return k < ML_COUNT(own) ? own[k] : NULL;
+}
+
+void ml_help_field(ml_Text *t, const ml_Field *f)
+{
+    const char *unit = ml_field_unit(f->unit);
+
+    ml_text_fmt(t, "%s%s%s%s", f->help, *unit ? " (" : "", unit, *unit ? ")" : "");
+}
+
+static void list_facts(ml_Session *ss, ml_Text *t)
+{
+    ml_wrap(t, ml_help_facts, 0, ml_help_width(ss));
+    ml_text_fmt(t, "schema %d\n", ML_DATA_SCHEMA);
+    const ml_FieldTable *v;
+
+    for (size_t k = 0; (v = ml_help_facts_at(k)) != NULL; k++) {
+        ml_text_fmt(t, "\n%s: %s\n", v->name, v->what);
+        for (size_t n = 0; n < v->n; n++) {
+            ml_Text help = {0};
+
+            ml_help_field(&help, &v->v[n]);
+            ml_wrap_row(t, v->v[n].name, ml_text_z(&help), 2, 24, ml_help_width(ss));
+            ml_text_free(&help);
+        }
+    }
+}
+
 static bool topic(ml_Session *ss, ml_Text *t, const char *name)
 {
     if (ml_streq(name, "primitives"))
@@ -172,6 +225,8 @@ static bool topic(ml_Session *ss, ml_Text *t, const char *name)
         list_settings(ss, t);
     else if (ml_streq(name, "functions"))
         ml_host_topics(ss->host, list_topic, &(Listing){ss, t, NULL});
+    else if (ml_streq(name, "facts"))
+        list_facts(ss, t);
     else if (ml_streq(name, "names")) {
         ml_wrap(t, NAMES, 0, ml_help_width(ss));
         for (size_t k = 0; k < ML_COUNT(FORMS); k++)

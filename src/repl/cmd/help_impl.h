@@ -5,6 +5,7 @@
 #include "primitives/prim.h"
 #include "repl/bind/schedule/calls.h"
 #include "repl/command/command.h"
+#include "work/fact/fact.h"
 
 size_t ml_help_width(const ml_Session *ss); /* columns of a line of help */
 void ml_help_primitive(ml_Session *ss, ml_Text *t, const ml_Primitive *p);
@@ -18,6 +19,10 @@ void ml_help_code(ml_Session *ss, ml_Text *t, ml_ErrorCode code);
 /* The rule that the code says was broken, in a line. */
 const char *ml_help_code_note(ml_ErrorCode code);
 void ml_help_setting_name(ml_Text *t, int id); /* with dashes, as it is typed */
+/* On the facts of --json and Lua; the line on one of them. */
+extern const char ml_help_facts[];
+const ml_FieldTable *ml_help_facts_at(size_t k); /* NULL: there are no more tables */
+void ml_help_field(ml_Text *t, const ml_Field *f);
 /* A name that moon.help knows; false: it does not. */
 bool ml_help_topic(ml_Session *ss, ml_Text *t, const char *name);
 

@@ -265,6 +265,17 @@ static void add_topic(ml_Session *ss, ml_Text *t, ml_HostTopic *f)
     add_others(ss, t, NULL, f);
 }
 
+static void add_fact_names(ml_Session *ss, ml_Text *t, const ml_FieldTable *v)
+{
+    ml_Text names = {0};
+
+    for (size_t k = 0; k < v->n; k++)
+        ml_text_fmt(&names, "%s%s", k ? ", " : "", v->v[k].name);
+    ml_text_add(&names, "; :help facts");
+    ml_wrap_row(t, "--json", ml_text_z(&names), 2, 9, ml_help_width(ss));
+    ml_text_free(&names);
+}
+
 void ml_help_command(ml_Session *ss, ml_Text *t, const ml_Command *c)
 {
     ml_HostTopic f = {0};
@@ -280,6 +291,11 @@ void ml_help_command(ml_Session *ss, ml_Text *t, const ml_Command *c)
     else
         add_others(ss, t, c->name, NULL);
     ml_host_topic_free(&f);
+    const ml_FieldTable *v;
+
+    for (size_t k = 0; (v = ml_help_facts_at(k)) != NULL; k++)
+        if (ml_streq(v->name, c->name))
+            add_fact_names(ss, t, v);
     ml_text_free(&name);
 }
 

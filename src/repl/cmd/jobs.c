@@ -2,13 +2,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "repl/command/command.h"
 #include "repl/job/jobs.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/out/loop.h"
 #include "repl/session/progress.h"
 #include "repl/show/show.h"
+#include "work/fact/fact.h"
 
 enum { LOOK_MS = 100 }; /* between two looks at Ctrl-C while :jobs --wait waits */
 
@@ -27,18 +28,11 @@ static void add_row(ml_Text *t, const ml_JobInfo *j)
     ml_text_free(&since);
 }
 
-static void tell_row(ml_Data *d, const ml_JobInfo *j)
-{
-    ml_data_row(d);
-    ml_data_int(d, "job", j->number);
-    ml_data_str(d, "what", j->what);
-    ml_data_str(d, "state", ml_job_state_name(j->state));
-    ml_data_str(d, "schedule", j->schedule);
-    ml_data_int(d, "version", j->version);
-    ml_data_real(d, "seconds", j->seconds);
-    ml_data_real(d, "share", j->share);
-    ml_data_str(d, "progress", j->progress);
-}
+#define ML_FIELDS       "repl/cmd/jobs.def"
+#define ML_FIELDS_TABLE ml_job_fields
+#define ML_FIELDS_NAME  "jobs"
+#define ML_FIELDS_WHAT  "work in the background"
+#include "core/json/field_table.def"
 
 static bool list(ml_Session *ss)
 {
@@ -48,7 +42,8 @@ static bool list(ml_Session *ss)
 
     for (size_t k = 0; ml_job_info(ss, k, &j); k++) {
         add_row(&t, &j);
-        tell_row(d, &j);
+        ml_data_row(d);
+        ml_data_fields(d, &ml_job_fields, &j);
     }
     if (t.n == 0)
         ml_text_add(&t, "no jobs; :tune --background starts one\n");
@@ -76,7 +71,8 @@ static bool show_log(ml_Session *ss, const ml_JobInfo *j)
     ml_Text t = {0};
 
     add_row(&t, j);
-    tell_row(d, j);
+    ml_data_row(d);
+    ml_data_fields(d, &ml_job_fields, j);
     ml_data_list(d, "log");
     for (size_t k = 0; k < j->n_log; k++) {
         ml_text_fmt(&t, "     | %s\n", ml_job_log(ss, j->number, k));
@@ -148,7 +144,8 @@ bool cmd_stop(ml_Session *ss, const ml_Words *w)
         if (!find(ss, w->v[0], &j))
             return false;
         if (ml_job_stop(ss, j.number)) {
-            tell_row(d, &j);
+            ml_data_row(d);
+            ml_data_fields(d, &ml_job_fields, &j);
             return true;
         }
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, "job %d has ended already: %s",
@@ -160,7 +157,8 @@ bool cmd_stop(ml_Session *ss, const ml_Words *w)
                                 ml_jobs_running(ss));
     for (size_t k = 0; ml_job_info(ss, k, &j); k++)
         if (ml_job_stop(ss, j.number)) {
-            tell_row(d, &j);
+            ml_data_row(d);
+            ml_data_fields(d, &ml_job_fields, &j);
             n++;
         }
     return n > 0 || ml_session_error(ss, ML_E_BAD_ARGUMENT, "no job runs");

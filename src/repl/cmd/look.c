@@ -1,8 +1,8 @@
 /* cmd_look - :show :tree :block. Source: interaction 4, 5. */
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "repl/command/command.h"
-#include "repl/out/data.h"
 #include "repl/show/block_facts.h"
 #include "repl/show/show.h"
 #include "repl/show/versions.h"

@@ -3,11 +3,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "repl/cmd/machine_report.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
 #include "repl/session/progress.h"
+#include "work/fact/fact.h"
 #include "work/say.h"
 
 enum { WIDE = 12 }; /* of a column of figures */
@@ -98,50 +99,6 @@ static void add_bandwidths(const ml_Machine *m, ml_Text *t)
     }
 }
 
-static void tell(ml_Data *d, const ml_Machine *m)
-{
-    ml_data_one(d);
-    ml_data_str(d, "cpu", m->cpu);
-    ml_data_int(d, "cores", m->target.cores);
-    ml_data_int(d, "threads", m->threads);
-    ml_data_str(d, "level", ml_target_level(&m->target));
-    ml_data_int(d, "vector_bits", m->target.vector_bits);
-    ml_data_real(d, "clock", m->clock > 0 ? m->clock : (double)NAN);
-    ml_data_real(d, "clock_measured", m->clock_measured);
-    ml_data_object(d, "peak");
-    for (int k = 0; k < ML_MACHINE_KINDS; k++) {
-        if (isnan(m->peak[k][0]))
-            continue;
-        ml_data_list(d, ml_machine_kind_name((ml_MachineKind)k));
-        ml_data_real(d, NULL, m->peak[k][0]);
-        if (m->threads > 1)
-            ml_data_real(d, NULL, m->peak[k][1]);
-        ml_data_end(d);
-    }
-    ml_data_end(d);
-    if (m->peak_set > 0)
-        ml_data_real(d, "peak_set", m->peak_set);
-    ml_data_object(d, "bandwidth");
-    for (int l = 0; l < ML_MACHINE_LEVELS; l++) {
-        ml_data_object(d, ml_machine_level_name((ml_MachineLevel)l));
-        for (int k = 0; k < ML_TRAFFICS; k++) {
-            const double *v = m->bandwidth[l][k];
-
-            if (isnan(v[0]) && isnan(v[1]))
-                continue;
-            ml_data_list(d, ml_traffic_name((ml_Traffic)k));
-            ml_data_real(d, NULL, v[0]);
-            if (m->threads > 1)
-                ml_data_real(d, NULL, v[1]);
-            ml_data_end(d);
-        }
-        ml_data_end(d);
-    }
-    ml_data_end(d);
-    ml_data_real(d, "call", m->call);
-    ml_data_real(d, "fork_join", m->fork_join);
-}
-
 void ml_machine_report(const ml_Machine *m, ml_Text *t)
 {
     ml_text_fmt(t, "%s\n%u core%s, %u thread%s   %s, vectors of %u bits", m->cpu,
@@ -172,7 +129,8 @@ static void report(ml_Session *ss, const ml_Machine *m)
 {
     ml_Text t = {0};
 
-    tell(ml_session_data(ss), m);
+    ml_data_one(ml_session_data(ss));
+    ml_data_fields(ml_session_data(ss), &ml_machine_fields, m);
     ml_machine_report(m, &t);
     ml_out_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "codegen/machine/engine.h"
-#include "repl/cmd/shape.h"
+#include "core/json/data.h"
+#include "repl/cmd/options.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/out/interrupt.h"
@@ -14,49 +15,30 @@
 
 typedef struct Args {
     const char *buffer;
-    ml_Size sizes[16];
-    size_t n_sizes;
+    ml_Sizes sizes;
     int64_t budget;
-    uint32_t threads; /* 0: those of code here */
+    int64_t threads; /* 0: those of code here */
 } Args;
 
-static bool read_args(ml_Session *ss, const ml_Words *w, ml_Ctx *cx, Args *a)
+static bool read_args(ml_Session *ss, const ml_Words *w, Args *a)
 {
-    for (size_t k = 0; k < w->n; k++) {
-        const char *v = w->v[k];
-        char *end;
+    const ml_Option OPTIONS[] = {
+        {NULL, ML_OPTION_WORD, &a->buffer, 0, 0, NULL},
+        {"--shape", ML_OPTION_SIZE, &a->sizes, 0, 0, ML_SIZE_REFUSAL},
+        {"--budget", ML_OPTION_WHOLE, &a->budget, 1, 1e9,
+         "--budget takes accesses, from 1 to 1e9"},
+        {"--threads", ML_OPTION_WHOLE, &a->threads, 1, ML_MAX_TRACE_THREADS,
+         "--threads takes a number from 1 to 32"},
+    };
 
-        if (ml_streq(v, "--shape") && k + 1 < w->n && a->n_sizes < ML_COUNT(a->sizes)) {
-            if (!ml_read_shape(ss, cx, w->v[++k], &a->sizes[a->n_sizes++]))
-                return false;
-        } else if (ml_streq(v, "--budget") && k + 1 < w->n) {
-            double n = strtod(w->v[++k], &end);
-            if (end == w->v[k] || *end || !(n >= 1) || n > 1e9)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--budget takes accesses, from 1 to 1e9, not %s",
-                                        w->v[k]);
-            a->budget = (int64_t)n;
-        } else if (ml_streq(v, "--threads") && k + 1 < w->n) {
-            long n = strtol(w->v[++k], &end, 10);
-            if (end == w->v[k] || *end || n < 1 || n > ML_MAX_TRACE_THREADS)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--threads takes a number from 1 to %d, not %s",
-                                        ML_MAX_TRACE_THREADS, w->v[k]);
-            a->threads = (uint32_t)n;
-        } else if (*v == '-' || a->buffer) {
-            return ml_session_error(
-                ss, ML_E_BAD_ARGUMENT,
-                ":memory knows BUFFER, --threads N, --shape n=N and --budget "
-                "N, not %s",
-                v);
-        } else {
-            a->buffer = v;
-        }
-    }
-    if (!a->buffer)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                ":memory BUFFER: which buffer? :buffers lists them");
-    return true;
+    _Static_assert(ML_MAX_TRACE_THREADS == 32, "the refusal says so");
+    if (!ml_read_options(ss, w,
+                         ":memory knows BUFFER, --threads N, --shape n=N and --budget N",
+                         OPTIONS, ML_COUNT(OPTIONS)))
+        return false;
+    return a->buffer ||
+           ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                            ":memory BUFFER: which buffer? :buffers lists them");
 }
 
 static void on_progress(void *user, uint64_t done, double of)
@@ -76,11 +58,11 @@ static bool measure(ml_Session *ss, ml_Ctx *cx, const Args *a, const ml_Buffer *
     uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
     ml_Progress bar;
     ml_MemoryOpts o = {.buffer = b,
-                       .threads = a->threads ? a->threads
+                       .threads = a->threads ? (uint32_t)a->threads
                                              : ml_engine_threads(ml_host_engine(ss->host)),
                        .trace = {.budget = a->budget,
-                                 .sizes = a->sizes,
-                                 .n_sizes = a->n_sizes,
+                                 .sizes = a->sizes.v,
+                                 .n_sizes = a->sizes.n,
                                  .seed = (uint64_t)ml_setting_int(&ss->set, ML_SET_seed)},
                        .progress = on_progress,
                        .user = &bar};
@@ -103,8 +85,10 @@ static bool measure(ml_Session *ss, ml_Ctx *cx, const Args *a, const ml_Buffer *
     else
         ml_memory_text(&c);
     ml_out_prose(&ss->out, ml_text_z(&c.t));
-    if (f.buffer)
-        ml_memory_data(&c);
+    if (f.buffer) {
+        ml_data_one(ml_session_data(ss));
+        ml_data_fields(ml_session_data(ss), &ml_memory_fields, &c);
+    }
     ml_text_free(&c.t);
     ml_memory_free(&f);
     return true;
@@ -114,16 +98,16 @@ bool cmd_memory(ml_Session *ss, const ml_Words *w)
 {
     ml_Schedule *s = ss->focus;
     ml_Ctx *tmp = ml_ctx_new(0), *cx;
-    Args a = {0};
+    Args a = {.buffer = NULL};
     const ml_Buffer *b = NULL;
     const char *why;
-    bool ok = read_args(ss, w, tmp, &a);
+    bool ok = read_args(ss, w, &a);
 
     if (ok && (b = ml_resolve_buffer(s, a.buffer)) == NULL)
         ok = ml_session_schedule_error(ss, s);
-    why =
-        ok ? ml_checking_bad_size(tmp, ml_schedule_program(s).mod, NULL, a.sizes, a.n_sizes)
-           : NULL;
+    why = ok ? ml_checking_bad_size(tmp, ml_schedule_program(s).mod, NULL, a.sizes.v,
+                                    a.sizes.n)
+             : NULL;
     if (why)
         ok = ml_session_error(ss, ML_E_BAD_ARGUMENT, "--shape: %s", why);
     if (ok && b) {

@@ -2,14 +2,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "core/walk.h"
 #include "repl/cmd/timing_args.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/profiles.h"
 #include "repl/session/progress.h"
+#include "work/fact/fact.h"
 #include "work/profile.h"
 #include "work/say.h"
 
@@ -25,38 +26,6 @@ static void told(void *user, uint32_t k, uint32_t n)
     Show *sh = user;
 
     ml_progress(&sh->bar, n ? (double)k / n : 0, NULL);
-}
-
-/* `i: C_init, C_update`, by display names. */
-typedef struct Label {
-    Show *sh;
-    ml_Text *t;
-    int blocks;
-} Label;
-
-static bool name_block(const ml_Stmt *s, void *user)
-{
-    Label *l = user;
-
-    if (s->kind != ML_STMT_BLOCK || ml_as_block(s)->n_iters == 0)
-        return true;
-    if (l->blocks++ < 3)
-        ml_text_fmt(l->t, "%s%s", l->blocks > 1 ? ", " : "",
-                    ml_name_of(l->sh->s, ml_as_block(s)->tag));
-    return false;
-}
-
-static void label(Show *sh, const ml_Stmt *s, ml_Text *t)
-{
-    Label l = {sh, t, 0};
-
-    if (s->kind == ML_STMT_FOR)
-        ml_text_fmt(t, "%s: ", ml_name_of(sh->s, ml_as_for(s)->var->uid));
-    ml_stmt_visit(s, name_block, &l);
-    if (l.blocks > 3)
-        ml_text_fmt(t, ", %d more", l.blocks - 3);
-    if (l.blocks == 0)
-        ml_text_add(t, s->kind == ML_STMT_FOR ? "no block" : "a statement");
 }
 
 static void rate(ml_Text *t, double flop, double seconds, int width)
@@ -94,7 +63,7 @@ static size_t label_width(Show *sh, const ml_Profile *p)
     for (uint32_t k = 0; k < p->n; k++) {
         ml_Text t = {0};
 
-        label(sh, p->nests[k].nest.stmt, &t);
+        ml_nest_label(sh->s, p->nests[k].nest.stmt, &t);
         wide = ml_columns(ml_text_z(&t)) > wide ? ml_columns(ml_text_z(&t)) : wide;
         ml_text_free(&t);
     }
@@ -122,7 +91,7 @@ static void nests(Show *sh, const ml_Profile *p)
         const ml_NestTime *v = &p->nests[k];
         ml_Text name = {0};
 
-        label(sh, v->nest.stmt, &name);
+        ml_nest_label(sh->s, v->nest.stmt, &name);
         first_cell(t, ml_text_z(&name), wide);
         ml_text_free(&name);
         seconds(t, v->seconds, 12);
@@ -186,65 +155,15 @@ static void counters(Show *sh, const ml_Profile *p)
     for (uint32_t k = 0; k < p->n; k++) {
         ml_Text name = {0};
 
-        label(sh, p->nests[k].nest.stmt, &name);
+        ml_nest_label(sh->s, p->nests[k].nest.stmt, &name);
         counter_row(t, ml_text_z(&name), wide, &p->nests[k].counters);
         ml_text_free(&name);
     }
     counter_row(t, "whole", wide, &p->counters);
 }
 
-static void give_counters(ml_Data *d, const ml_Counters *c)
-{
-    static const char *const KEYS[ML_COUNTERS] = {"cycles",     "instructions",
-                                                  "l1_misses",  "last_level_misses",
-                                                  "tlb_misses", "branch_misses"};
-
-    for (int e = 0; e < ML_COUNTERS; e++)
-        if (c->known >> e & 1)
-            ml_data_real(d, KEYS[e], c->v[e]);
-}
-
-static void give(Show *sh, const ml_Profile *p)
-{
-    ml_Data *d = ml_session_data(sh->ss);
-    ml_Text why = {0};
-
-    if (!d)
-        return;
-    ml_data_one(d);
-    ml_data_str(d, "schedule", ml_schedule_name(sh->s));
-    ml_data_int(d, "version", ml_schedule_version(sh->s));
-    ml_data_real(d, "seconds", p->whole.t.median);
-    ml_data_real(d, "sum", p->sum);
-    ml_data_real(d, "flop", p->flop);
-    ml_data_bool(d, "noisy", p->whole.noisy);
-    ml_data_str(d, "together", p->together);
-    give_counters(d, &p->counters);
-    if (p->counters.error) {
-        ml_counters_why(&why, p->counters.error);
-        ml_data_str(d, "no_counters", ml_text_z(&why));
-        ml_text_free(&why);
-    }
-    ml_data_list(d, "nests");
-    for (uint32_t k = 0; k < p->n; k++) {
-        const ml_NestTime *v = &p->nests[k];
-        ml_Text name = {0};
-
-        label(sh, v->nest.stmt, &name);
-        ml_data_object(d, NULL);
-        ml_data_str(d, "nest", ml_text_z(&name));
-        ml_text_free(&name);
-        ml_data_real(d, "seconds", v->seconds);
-        ml_data_real(d, "share", p->sum > 0 ? v->seconds / p->sum : (double)NAN);
-        ml_data_real(d, "flop", v->flop);
-        give_counters(d, &v->counters);
-        ml_data_end(d);
-    }
-    ml_data_end(d);
-}
-
 static const ml_TimingArgs ARGS = {
-    .command = "profile", .knows = "--runs N, --cold and --shape n=N", .runs = true};
+    .knows = ":profile knows --runs N, --cold and --shape n=N", .runs = true};
 
 bool cmd_profile(ml_Session *ss, const ml_Words *w)
 {
@@ -252,6 +171,7 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
     ml_Program p = ml_schedule_program(s);
     Show sh = {.ss = ss, .s = s};
     ml_TimingOpts o = {0};
+    ml_Sizes sizes = {.n = 0};
     ml_Profile r;
     ml_Ctx *cx;
     bool ok;
@@ -260,7 +180,7 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
     cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_ctx_set_limit(cx, 0);
     ml_interrupt_guard(cx);
-    ok = ml_read_timing(ss, &ARGS, w, cx, &o);
+    ok = ml_read_timing(ss, &ARGS, w, &o, &sizes);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));
@@ -282,7 +202,9 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
             counters(&sh, &r);
             sh.t.p[--sh.t.n] = '\0';
             ml_out_prose(&ss->out, ml_text_z(&sh.t));
-            give(&sh, &r);
+            ml_data_one(ml_session_data(ss));
+            ml_data_fields(ml_session_data(ss), &ml_profile_fields,
+                           &(ml_ProfileRow){s, ml_schedule_version(s), &r});
             ml_text_free(&sh.t);
         } else
             ml_session_fail(ss, ml_failure_from(ml_error(cx)));

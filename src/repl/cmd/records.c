@@ -2,37 +2,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/data.h"
+#include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/out/wrap.h"
 #include "repl/show/show.h"
+#include "work/fact/fact.h"
 #include "work/records.h"
 #include "work/say.h"
-
-const char *ml_tune_value(const ml_Words *w, size_t *k, const char *name)
-{
-    size_t n = strlen(name);
-
-    if (strncmp(w->v[*k], name, n) != 0)
-        return NULL;
-    if (w->v[*k][n] == '=')
-        return w->v[*k] + n + 1;
-    if (w->v[*k][n] == '\0')
-        return *k + 1 < w->n ? w->v[++*k] : "";
-    return NULL;
-}
-
-bool ml_tune_whole(const char *text, int64_t from, int64_t to, int64_t *out)
-{
-    char *end;
-    long long v = strtoll(text, &end, 10);
-
-    *out = v;
-    return end != text && !*end && v >= from && v <= to;
-}
 
 void ml_tune_warn(ml_Session *ss, const char *why)
 {
@@ -56,16 +36,13 @@ static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
     char *warning = NULL;
 
     *l = (Look){0};
-    for (size_t k = 0; k < w->n; k++) {
-        const char *word = w->v[k], *v = ml_tune_value(w, &k, "--db");
+    const ml_Option OPTIONS[] = {
+        {"--db", ML_OPTION_TEXT, &l->path, 0, 0, "--db takes a file"},
+        {NULL, ML_OPTION_WORD, &l->number, 0, 0, NULL},
+    };
 
-        if (v)
-            l->path = v;
-        else if (l->number == NULL && word[0] != '-')
-            l->number = word;
-        else
-            return ml_session_error(ss, ML_E_BAD_ARGUMENT, "%s, not %s", what, word);
-    }
+    if (!ml_read_options(ss, w, what, OPTIONS, ML_COUNT(OPTIONS)))
+        return false;
     l->db = ml_host_db(ss->host, l->path, &warning);
     if (warning)
         ml_tune_warn(ss, warning);
@@ -135,23 +112,19 @@ static void add_record(Rows *rows, const ml_Record *r, int run)
     ml_Data *data = ml_session_data(rows->ss);
     double s = ml_record_seconds(r), flop = rows->l->w.flop;
     Group *g = group_of(rows, r, run);
-    const char *how = g->turns ? "turns" : "alone";
     ml_Text design = {0}, line = {0};
 
     g->n++;
     g->best = fmin(g->best, s);
     ml_record_design(rows->ss->focus, r, &design);
     ml_data_row(data);
-    ml_data_int(data, "rank", (int64_t)g->n);
-    ml_data_int(data, "run", run);
-    ml_data_str(data, "measured", how);
-    ml_data_int(data, "record", r->id);
-    ml_data_real(data, "seconds", s);
-    if (flop > 0)
-        ml_data_real(data, "gflops", flop / s * 1e-9);
-    ml_data_int(data, "seed", (int64_t)r->seed);
-    ml_data_str(data, "design", ml_text_z(&design));
-    ml_data_json(data, "trace", r->trace);
+    ml_data_fields(data, &ml_best_fields,
+                   &(ml_BestRow){.rank = g->n,
+                                 .run = run,
+                                 .measured = g->turns ? "turns" : "alone",
+                                 .design = ml_text_z(&design),
+                                 .flop = flop,
+                                 .record = *r});
     ml_text_fmt(&line, "%4zu  %3d  %s%9.*f  %5.1f %%  %6lld  %4llu", g->n, run,
                 g->turns || !rows->mixed ? " "
                 : flop > 0               ? "≤"
@@ -191,7 +164,7 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
 
     if (!look(ss, w, ":best [N] [--db FILE]", &l))
         return false;
-    ok = !l.number || ml_tune_whole(l.number, 1, 100000, &n_asked) ||
+    ok = !l.number || ml_read_whole(l.number, 1, 100000, &n_asked) ||
          ml_session_error(ss, ML_E_BAD_ARGUMENT, ":best takes a number from 1, not %s",
                           l.number);
     ok = ok && best_records(ss, &l, n_asked, &v, &n);
@@ -267,7 +240,7 @@ bool cmd_adopt(ml_Session *ss, const ml_Words *w)
     if (!look(ss, w, ":adopt [RECORD] [--db FILE]", &l))
         return false;
     if (l.number) {
-        ok = ml_tune_whole(l.number, 1, INT64_MAX, &id) ||
+        ok = ml_read_whole(l.number, 1, 0x1p63, &id) ||
              ml_session_error(ss, ML_E_BAD_ARGUMENT,
                               ":adopt takes a record's number, not %s", l.number);
         if (ok) {
@@ -321,14 +294,7 @@ bool cmd_db(ml_Session *ss, const ml_Words *w)
         records += v[k].records;
         failed += v[k].failed;
         ml_data_row(d);
-        ml_data_str(d, "db", ml_db_path(db));
-        ml_data_str(d, "workload", v[k].w.name);
-        ml_data_str(d, "hash", v[k].w.hash);
-        ml_data_int(d, "records", v[k].records);
-        ml_data_int(d, "failed", v[k].failed);
-        ml_data_real(d, "flop", v[k].w.flop);
-        if (v[k].best > 0)
-            ml_data_real(d, "best", v[k].best);
+        ml_data_fields(d, &ml_db_fields, &(ml_DbRow){ml_db_path(db), v[k]});
     }
     ml_text_fmt(&t, "%s%s   %zu workload%s, %lld record%s (%lld failed)", ml_db_path(db),
                 ml_db_read_only(db) ? " (read only)" : "", n, n == 1 ? "" : "s",

@@ -6,10 +6,10 @@
 #include <math.h>
 
 #include "core/base/file.h"
+#include "core/json/data.h"
 #include "primitives/trace.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/frame.h"
 #include "repl/session/progress.h"

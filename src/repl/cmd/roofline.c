@@ -3,13 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "repl/cmd/timing_args.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/show/roofline.h"
+#include "work/fact/fact.h"
 #include "work/say.h"
 #include "work/work.h"
 
@@ -86,44 +87,7 @@ static void table(const ml_Roofline *r, ml_Text *t)
     }
 }
 
-static void give(ml_Session *ss, const ml_Roofline *r)
-{
-    ml_Data *d = ml_session_data(ss);
-
-    if (!d)
-        return;
-    ml_data_one(d);
-    ml_data_str(d, "cpu", r->cpu);
-    ml_data_int(d, "threads", r->threads);
-    ml_data_real(d, "peak", isfinite(r->peak) ? r->peak : (double)NAN);
-    ml_data_object(d, "bandwidth");
-    for (int l = 0; l < ML_MACHINE_LEVELS; l++)
-        if (isfinite(r->bandwidth[l]))
-            ml_data_real(d, ml_machine_level_name((ml_MachineLevel)l), r->bandwidth[l]);
-    ml_data_end(d);
-    if (r->flop > 0 && r->bytes > 0) {
-        ml_data_real(d, "flop", r->flop);
-        ml_data_real(d, "bytes", r->bytes);
-        ml_data_real(d, "intensity", r->flop / r->bytes);
-        ml_data_real(d, "allowed", allowed(r));
-        ml_data_str(d, "roof",
-                    r->roof.memory ? ml_machine_level_name(r->roof.level) : "compute");
-    }
-    ml_data_list(d, "versions");
-    for (size_t k = 0; k < r->points.n; k++) {
-        ml_data_object(d, NULL);
-        ml_data_int(d, "version", r->points.v[k].version);
-        ml_data_real(d, "seconds", r->points.v[k].seconds);
-        if (r->flop > 0)
-            ml_data_real(d, "rate", r->flop / r->points.v[k].seconds);
-        ml_data_bool(d, "current", r->points.v[k].current);
-        ml_data_end(d);
-    }
-    ml_data_end(d);
-}
-
-static const ml_TimingArgs ARGS = {.command = "roofline",
-                                   .knows = "--cold and --shape n=N"};
+static const ml_TimingArgs ARGS = {.knows = ":roofline knows --cold and --shape n=N"};
 
 static bool show(ml_Session *ss, ml_Ctx *cx, ml_Schedule *s, uint32_t at,
                  const ml_TimingOpts *o)
@@ -149,7 +113,8 @@ static bool show(ml_Session *ss, ml_Ctx *cx, ml_Schedule *s, uint32_t at,
         ml_text_add(&t, "the program has no operations of floats to compare with\n");
     t.p[--t.n] = '\0';
     ml_out_prose(&ss->out, ml_text_z(&t));
-    give(ss, &r);
+    ml_data_one(ml_session_data(ss));
+    ml_data_fields(ml_session_data(ss), &ml_roofline_fields, &r);
     ml_text_free(&t);
     return true;
 }
@@ -159,7 +124,8 @@ bool cmd_roofline(ml_Session *ss, const ml_Words *w)
     ml_Schedule *s = ss->focus;
     ml_Ctx *tmp = ml_ctx_new(0), *cx;
     ml_TimingOpts o = {0};
-    bool ok = ml_read_timing(ss, &ARGS, w, tmp, &o);
+    ml_Sizes sizes = {.n = 0};
+    bool ok = ml_read_timing(ss, &ARGS, w, &o, &sizes);
 
     ml_record_unseen(ss); /* a picture of measurements is another one the next time */
     const char *why = ok && s ? ml_checking_bad_size(tmp, ml_schedule_program(s).mod, NULL,

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
+#include "core/json/data.h"
 #include "primitives/trace.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/run/input.h"
 #include "repl/run/run.h"

@@ -2,18 +2,19 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "repl/cmd/timing_args.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
 #include "repl/session/progress.h"
+#include "work/fact/fact.h"
 #include "work/say.h"
 
-static const ml_TimingArgs ARGS = {
-    .command = "time",
-    .knows = "--runs N, --cold, --report, --against LIBRARY, --shape n=N and --background",
-    .runs = true,
-    .rivals = true};
+static const ml_TimingArgs ARGS = {.knows =
+                                       ":time knows --runs N, --cold, --report, --against "
+                                       "LIBRARY, --shape n=N and --background",
+                                   .runs = true,
+                                   .rivals = true};
 
 static void add_rate(ml_Text *t, double flop, double seconds, double spread)
 {
@@ -97,45 +98,6 @@ static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
     }
 }
 
-static void tell(ml_Data *d, const char *name, int version, const ml_Timing *r,
-                 const char *speed)
-{
-    ml_data_one(d);
-    ml_data_str(d, "schedule", name);
-    ml_data_int(d, "version", version);
-    ml_data_real(d, "median", r->t.median);
-    ml_data_real(d, "min", r->t.min);
-    ml_data_real(d, "p90", r->t.p90);
-    ml_data_int(d, "runs", (int64_t)r->t.n);
-    ml_data_real(d, "spread", r->t.spread);
-    ml_data_bool(d, "noisy", r->noisy);
-    ml_data_int(d, "threads", r->threads);
-    ml_data_str(d, "speed", speed);
-    ml_data_real(d, "flop", r->flop);
-    ml_data_real(d, "bytes", r->bytes);
-    if (r->flop > 0 && r->t.median > 0)
-        ml_data_real(d, "gflops", r->flop / r->t.median * 1e-9);
-    ml_data_real(d, "share_of_peak", r->share);
-    ml_data_real(d, "peak", r->peak);
-    ml_data_real(d, "nominal", r->nominal);
-    if (r->has_roof)
-        ml_data_str(d, "roof", r->roof.memory ? "memory" : "compute");
-    ml_data_int(d, "timings", r->times);
-    ml_data_real(d, "least", r->least);
-    ml_data_real(d, "most", r->most);
-    ml_data_real(d, "start", r->start.seconds);
-    ml_data_real(d, "start_ratio", r->start.ratio);
-    ml_data_real(d, "parent", r->parent.seconds);
-    ml_data_real(d, "best", r->best.seconds);
-    if (r->best.version >= 0)
-        ml_data_int(d, "best_version", r->best.version);
-    if (r->rival) {
-        ml_data_str(d, "rival", r->rival);
-        ml_data_real(d, "rival_median", r->rival_t.median);
-    }
-    ml_data_str(d, "no_rival", r->no_rival);
-}
-
 /* Whether timings of one session say more of its spread than the runs of the last one. */
 static bool ranges_widely(const ml_Timing *r)
 {
@@ -152,13 +114,12 @@ static void add_range(const ml_Timing *r, ml_Text *t)
     ml_text_seconds(t, r->most);
 }
 
-static void report(ml_Session *ss, ml_Ctx *cx, const char *name, int version,
-                   const ml_Timing *r)
+static void report(ml_Session *ss, ml_Ctx *cx, const ml_Timing *r)
 {
     ml_Text t = {0};
     int indent;
 
-    ml_text_fmt(&t, "%s v%d   ", name, version);
+    ml_text_fmt(&t, "%s v%d   ", r->schedule, r->version);
     indent = (int)t.n;
     add_seconds(r->t.median, r->t.spread, &t);
     ml_text_fmt(&t, "   median of %zu (min ", r->t.n);
@@ -175,7 +136,7 @@ static void report(ml_Session *ss, ml_Ctx *cx, const char *name, int version,
                     r->threads > 1 ? "; fewer threads may be steadier, :set threads 1"
                                    : "");
     add_roofs(r, indent, &t);
-    add_baselines(cx, version, r, indent, &t);
+    add_baselines(cx, r->version, r, indent, &t);
     if (r->rival) {
         ml_text_fmt(&t, "\n%*s%s: ", indent, "", r->rival);
         add_seconds(r->rival_t.median, r->rival_t.spread, &t);
@@ -190,33 +151,21 @@ static void report(ml_Session *ss, ml_Ctx *cx, const char *name, int version,
     ml_text_free(&t);
 }
 
-/* For :versions; marked when noisy. */
-static void keep_speed(ml_Session *ss, const ml_Timing *r)
-{
-    ml_Schedule *s = ss->focus;
-    ml_Text t = {0};
-    const char *z;
-
-    ml_text_speed(&t, r->flop, r->t.median, r->t.spread);
-    z = ml_text_z(&t);
-    ml_schedule_set_speed(s, ml_schedule_version(s), z);
-    tell(ml_session_data(ss), ml_schedule_name(s), ml_session_version(ss), r, z);
-    ml_text_free(&t);
-}
-
 bool cmd_time(ml_Session *ss, const ml_Words *w)
 {
     ml_Schedule *s = ss->focus;
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_Program p = ml_schedule_program(s);
     ml_TimingOpts o = {0};
+    ml_Sizes sizes = {.n = 0};
     ml_Timing r;
     bool ok;
 
     ml_ctx_set_limit(cx, 0);
     ml_session_guard(ss, cx);
-    ok = ml_read_runs(ss, ml_setting_word(&ss->set, ML_SET_runs), &o.runs) &&
-         ml_read_timing(ss, &ARGS, w, cx, &o);
+    o.runs =
+        (uint32_t)ml_setting_count(ml_setting_word(&ss->set, ML_SET_runs), ML_MAX_SAMPLES);
+    ok = ml_read_timing(ss, &ARGS, w, &o, &sizes);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));
@@ -227,8 +176,11 @@ bool cmd_time(ml_Session *ss, const ml_Words *w)
         ok = ml_timing_run(cx, ml_host_engine(ss->host), s, ml_schedule_version(s), at, &o,
                            &r);
         if (ok) {
-            report(ss, cx, ml_schedule_name(s), ml_session_version(ss), &r);
-            keep_speed(ss, &r);
+            r.version = ml_session_version(ss);
+            report(ss, cx, &r);
+            ml_schedule_set_speed(s, ml_schedule_version(s), r.speed);
+            ml_data_one(ml_session_data(ss));
+            ml_data_fields(ml_session_data(ss), &ml_timing_fields, &r);
         } else
             ml_session_fail(ss, ml_failure_from(ml_error(cx)));
     }

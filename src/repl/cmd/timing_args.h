@@ -2,20 +2,18 @@
 #ifndef ML_REPL_CMD_TIMING_ARGS_H
 #define ML_REPL_CMD_TIMING_ARGS_H
 
-#include "repl/command/command.h"
+#include "repl/cmd/options.h"
 #include "work/timing.h"
 
 typedef struct ml_TimingArgs {
-    const char *command; /* "time" */
-    const char *knows;   /* its arguments, for the refusal of another */
-    bool runs;           /* --runs is one of them, */
-    bool rivals;         /* --against and --report are */
+    const char *knows; /* ":time knows --cold", for the refusal of another */
+    bool runs;         /* --runs is one of its arguments, */
+    bool rivals;       /* --against and --report are */
 } ml_TimingArgs;
 
-/* --cold and --shape are known to all. false: the error has been told. */
+/* --cold and --shape are known to all; the sizes are read into z, which stays as long as
+ * what is read. false: the error has been told. */
 bool ml_read_timing(ml_Session *ss, const ml_TimingArgs *args, const ml_Words *w,
-                    ml_Ctx *cx, ml_TimingOpts *o);
-/* "auto", or how many. */
-bool ml_read_runs(ml_Session *ss, const char *text, uint32_t *runs);
+                    ml_TimingOpts *o, ml_Sizes *z);
 
 #endif

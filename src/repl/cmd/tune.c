@@ -5,19 +5,22 @@
  * told here. Progress goes to standard error: at a terminal one line that is written over,
  * and a row now and then; in a pipe rows alone. Source: interaction 9, 11, 15 E.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "codegen/machine/machine.h"
+#include "core/json/data.h"
+#include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
 #include "repl/job/background.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/progress.h"
+#include "work/fact/fact.h"
 #include "work/work.h"
 
 enum { ROWS = 10, LEAST_ROW = 16 }; /* rows of a search; candidates between two */
@@ -29,7 +32,7 @@ typedef struct Show {
     double searched; /* seconds of the best before the best were measured by turns; 0 */
     int64_t next_row;
     double row_at, line_at; /* when they were printed last */
-    bool live, line;        /* line: one stands on the screen */
+    bool live;
     bool head;
 } Show;
 
@@ -69,15 +72,6 @@ static int64_t failures(const ml_TuneStatus *s)
 
 /* ---------------------------------------------------------------- progress */
 
-static void erase(Show *sh)
-{
-    if (sh->line) {
-        fputs("\r\033[K", stderr);
-        fflush(stderr);
-    }
-    sh->line = false;
-}
-
 static void add_state(ml_Text *t, const Show *sh, const ml_TuneStatus *s)
 {
     ml_text_fmt(t, "%lld/%lld trials   %.0f/s   ", (long long)s->done, (long long)s->total,
@@ -107,9 +101,7 @@ static void live_line(Show *sh, const ml_TuneStatus *s)
         return;
     sh->line_at = ml_clock();
     add_state(&t, sh, s);
-    fprintf(stderr, "\r%.*s\033[K", sh->ss->out.width - 1, ml_text_z(&t));
-    fflush(stderr);
-    sh->line = true;
+    ml_out_status(&sh->ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
 
@@ -118,7 +110,6 @@ static void row(Show *sh, const ml_TuneStatus *s)
     ml_Text t = {0};
     bool share = isfinite(sh->peak) && sh->flop > 0;
 
-    erase(sh);
     if (!sh->head) {
         ml_text_fmt(&t, " gen  trials   %s%s   failed   remaining",
                     sh->flop > 0 ? "best GFLOP/s" : "   best in ms",
@@ -154,7 +145,7 @@ static void row(Show *sh, const ml_TuneStatus *s)
 /* --json, and what the session of a job hears. */
 static void tell_progress(Show *sh, const ml_TuneStatus *s)
 {
-    ml_Data d = {.n = 0};
+    ml_Data d = {.schema = true};
     ml_Text t = {0};
 
     if (!ml_progress_due(sh->ss, &sh->line_at))
@@ -164,17 +155,7 @@ static void tell_progress(Show *sh, const ml_TuneStatus *s)
     ml_data_str(&d, "progress", "tune");
     ml_data_real(&d, "share",
                  s->total > 0 ? (double)s->done / (double)s->total : (double)NAN);
-    ml_data_int(&d, "done", s->done);
-    ml_data_int(&d, "total", s->total);
-    ml_data_real(&d, "rate", s->rate);
-    ml_data_real(&d, "seconds", s->elapsed);
-    if (isfinite(s->eta))
-        ml_data_real(&d, "eta", s->eta);
-    if (s->best > 0) {
-        ml_data_real(&d, "best", s->best);
-        ml_data_int(&d, "record", s->best_record);
-    }
-    ml_data_int(&d, "failed", failures(s));
+    ml_data_fields(&d, &ml_search_fields, s);
     ml_data_str(&d, "text", ml_text_z(&t));
     ml_err(&sh->ss->out, ml_data_lines(&d));
     ml_data_free(&d);
@@ -220,7 +201,6 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
     ml_Text t = {0};
     double spent = s->search_seconds + s->build_seconds + s->run_seconds;
 
-    erase(sh);
     if (state == ML_TUNE_CANCELLED || (s->done < s->total && !s->exhausted)) {
         ml_text_fmt(&t, "stopped after %lld", (long long)s->done);
         if (s->done < s->total)
@@ -272,30 +252,14 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
 
 static void tell_result(const Show *sh, const ml_TuneStatus *s, ml_TuneState state)
 {
-    static const char *const names[] = {"replay", "build", "run", "verify", "timeout"};
     ml_Data *d = ml_session_data(sh->ss);
 
     ml_data_one(d);
     ml_data_str(d, "schedule", ml_schedule_name(sh->ss->focus));
-    ml_data_int(d, "trials", s->done);
-    ml_data_int(d, "total", s->total);
-    ml_data_int(d, "before", s->before);
     ml_data_bool(d, "stopped", state == ML_TUNE_CANCELLED);
-    ml_data_bool(d, "exhausted", s->exhausted);
-    ml_data_real(d, "seconds", s->elapsed);
-    if (s->best > 0) {
-        ml_data_real(d, "best", s->best);
-        if (sh->flop > 0)
-            ml_data_real(d, "gflops", sh->flop / s->best * 1e-9);
-        ml_data_int(d, "record", s->best_record);
-        ml_data_int(d, "measured_by_turns", s->final_of);
-        if (is_measured_anew(sh, s) && sh->flop > 0)
-            ml_data_real(d, "gflops_in_search", sh->flop / sh->searched * 1e-9);
-    }
-    ml_data_object(d, "failed");
-    for (size_t k = ML_PHASE_BUILD; k < ML_PHASES; k++)
-        ml_data_int(d, names[k], s->failed[k]);
-    ml_data_end(d);
+    ml_data_fields(d, &ml_search_fields, s);
+    if (s->best > 0 && is_measured_anew(sh, s) && sh->flop > 0)
+        ml_data_real(d, "searched_flop_rate", sh->flop / sh->searched);
 }
 
 /* ---------------------------------------------------------------- :tune */
@@ -304,39 +268,21 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
 {
     *a = (ml_TuneAsk){.seed = ml_setting_int(&ss->set, ML_SET_seed),
                       .threads = ml_engine_threads(ml_host_engine(ss->host))};
-    for (size_t k = 0; k < w->n; k++) {
-        const char *v, *word = w->v[k];
-        char *end;
+    const ml_Option OPTIONS[] = {
+        {"--trials", ML_OPTION_WHOLE, &a->trials, 1, ML_TUNE_MAX_TRIALS,
+         "--trials takes a number from 1 to 1000000"},
+        {"--seed", ML_OPTION_WHOLE, &a->seed, 1, 0x1p63, "--seed takes a number from 1"},
+        {"--seconds", ML_OPTION_REAL, &a->seconds, DBL_MIN, DBL_MAX,
+         "--seconds takes a number above 0"},
+        {"--db", ML_OPTION_TEXT, &a->db, 0, 0, "--db takes a file"},
+        {"--fresh", ML_OPTION_FLAG, &a->fresh, 0, 0, NULL},
+    };
 
-        if ((v = ml_tune_value(w, &k, "--trials")) != NULL) {
-            if (!ml_tune_whole(v, 1, ML_TUNE_MAX_TRIALS, &a->trials))
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--trials takes a number from 1 to %d, not '%s'",
-                                        ML_TUNE_MAX_TRIALS, v);
-        } else if ((v = ml_tune_value(w, &k, "--seed")) != NULL) {
-            if (!ml_tune_whole(v, 1, INT64_MAX, &a->seed))
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--seed takes a number from 1, not '%s'", v);
-        } else if ((v = ml_tune_value(w, &k, "--seconds")) != NULL) {
-            a->seconds = strtod(v, &end);
-            if (end == v || *end || !(a->seconds > 0) || !isfinite(a->seconds))
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                        "--seconds takes a number above 0, not '%s'", v);
-        } else if ((v = ml_tune_value(w, &k, "--db")) != NULL) {
-            if (!*v)
-                return ml_session_error(ss, ML_E_BAD_ARGUMENT, "--db takes a file");
-            a->db = v;
-        } else if (ml_streq(word, "--fresh")) {
-            a->fresh = true;
-        } else {
-            return ml_session_error(
-                ss, ML_E_BAD_ARGUMENT,
-                ":tune knows --trials, --seed, --seconds, --fresh, --db "
-                "and --background, not %s",
-                word);
-        }
-    }
-    return true;
+    _Static_assert(ML_TUNE_MAX_TRIALS == 1000000, "the refusal says so");
+    return ml_read_options(ss, w,
+                           ":tune knows --trials, --seed, --seconds, --fresh, --db and "
+                           "--background",
+                           OPTIONS, ML_COUNT(OPTIONS));
 }
 
 /* The function that a search begins with; NULL: none is chosen. */
@@ -445,16 +391,14 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
         s = ml_tuner_status(t);
         if (!s->final_of)
             sh.searched = s->best;
-        if (s->warning && !warned && !warning) {
-            erase(&sh);
+        if (s->warning && !warned && !warning)
             ml_tune_warn(ss, s->warning);
-        }
         warned = s->warning != NULL;
         progress(&sh, s, state != ML_TUNE_MORE);
     }
     ml_interrupt_fatal(fatal);
-    sh.line |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
-    erase(&sh);
+    ss->out.status |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
+    ml_out_clear_status(&ss->out);
     if (state == ML_TUNE_FAILED)
         ml_session_fail(ss, ml_failure_from(ml_error(cx)));
     else {

@@ -2,13 +2,14 @@
  * Source: interaction 6. */
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "primitives/trace.h"
 #include "repl/command/command.h"
-#include "repl/out/data.h"
 #include "repl/show/counts_view.h"
 #include "repl/show/diff.h"
 #include "repl/show/show.h"
 #include "repl/show/versions.h"
+#include "work/fact/fact.h"
 
 static bool number(const char *text, int *out)
 {
@@ -191,23 +192,13 @@ bool cmd_branch(ml_Session *ss, const ml_Words *w)
 
 static void tell_versions(ml_Data *d, ml_Schedule *s)
 {
-    ml_Step step;
+    ml_VersionRow r = {.s = s};
 
-    for (int v = 0; d && v < ml_schedule_n_versions(s); v++) {
-        if (!ml_version_step(s, v, &step))
+    for (; d && r.version < ml_schedule_n_versions(s); r.version++) {
+        if (!ml_version_step(s, r.version, &r.step))
             continue;
         ml_data_row(d);
-        ml_data_int(d, "version", v);
-        if (step.parent >= 0)
-            ml_data_int(d, "parent", step.parent);
-        ml_data_str(d, "primitive", step.prim ? step.prim->name : NULL);
-        ml_data_str(d, "line", step.prim ? step.line : NULL);
-        ml_data_str(d, "marks", ml_schedule_marks_of(s, v));
-        ml_data_str(d, "branch", ml_version_branch(s, v));
-        ml_data_str(d, "speed", step.speed);
-        ml_data_str(d, "check", step.check);
-        ml_data_bool(d, "known", ml_version_known(s, v));
-        ml_data_bool(d, "current", v == ml_schedule_version(s));
+        ml_data_fields(d, &ml_version_fields, &r);
     }
 }
 

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/json/data.h"
 #include "core/script/report.h"
 #include "repl/command/house.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/out/write_all.h"
 #include "repl/session/frame.h"
@@ -272,7 +272,7 @@ static void print_rows(ml_Session *ss, const ml_Command *c, bool ok, ml_Data *ro
 static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data *data,
                  ml_Text *to)
 {
-    ml_Data rows = {.n = 0};
+    ml_Data rows = {.schema = true};
     ml_Text text = {0};
     bool json = !data && ss->json && !(c->is & ML_LINES), ok;
     /* data NULL too: what a command runs inside is not for its caller. */

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
+#include "core/json/data.h"
 #include "repl/bind/bind.h"
-#include "repl/out/data.h"
 
 enum { MAX_DEPTH = 32 };
 

@@ -5,11 +5,10 @@
  */
 #include "repl/host/host_impl.h"
 
+#include "core/json/data.h"
 #include "repl/bind/bind.h"
 #include "repl/command/command.h"
 #include "repl/host/json.h"
-#include "repl/out/data.h"
-#include "repl/run/input.h"
 #include "repl/session/frame.h"
 
 static int l_print(lua_State *L)
@@ -201,11 +200,15 @@ static void set_rows(lua_State *L, ml_Data *d)
         if (d->one)
             ml_host_json_fields(L, j);
         ml_host_json_push(L, j);
+        if (d->of)
+            bind_facts_hint(L, d->of);
         lua_rawseti(L, -2, n);
         p += len + (p[len] == '\n');
     }
     bind_scratch_done(L, -2);
     lua_remove(L, -2);
+    if (d->of && d->one)
+        bind_facts_hint(L, d->of);
 }
 
 typedef struct DataBox {

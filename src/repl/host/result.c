@@ -153,7 +153,8 @@ static int l_tell(lua_State *L)
     lua_pop(L, 1);
     if (n == 0 || (n == 1 && lua_rawgeti(L, 1, 1) == LUA_TNIL))
         return 0;
-    ml_text_add(t, n == 1 ? "{\"result\":" : "{\"results\":[");
+    ml_text_fmt(t, "{\"schema\":%d,\"%s", ML_DATA_SCHEMA,
+                n == 1 ? "result\":" : "results\":[");
     for (lua_Integer k = 1; k <= n; k++) {
         ml_text_add(t, k > 1 ? "," : "");
         lua_rawgeti(L, 1, k);

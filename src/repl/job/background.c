@@ -1,9 +1,9 @@
 /* background - commands that go on as jobs (background.h). Source: interaction 9. */
 #include "repl/job/background.h"
 
+#include "core/json/data.h"
 #include "repl/job/jobs.h"
 #include "repl/keep/record.h"
-#include "repl/out/data.h"
 
 static bool is_plain(const char *word)
 {

@@ -48,7 +48,7 @@ ml_Heard ml_job_hear(ml_Ctx *cx, const char *line)
         return h;
     }
     if (text_at(j, "progress")) {
-        double share = number_at(j, "share"), seconds = number_at(j, "seconds");
+        double share = number_at(j, "share"), seconds = number_at(j, "elapsed");
         ml_Text t = {0};
 
         if (share >= 0 && share <= 1) {
@@ -60,7 +60,7 @@ ml_Heard ml_job_hear(ml_Ctx *cx, const char *line)
             ml_text_fmt(&t, "%s%s", t.n ? "   " : "", z);
         h.progress = ml_strdup(cx, ml_str(ml_text_z(&t)));
         ml_text_free(&t);
-    } else if ((z = text_at(j, "error")) != NULL) {
+    } else if ((z = text_at(j, "code")) != NULL) {
         h.log = ml_format(cx, "error: %s [%s]",
                           text_at(j, "message") ? text_at(j, "message") : "", z);
     } else if ((z = text_at(j, "warning")) != NULL)
@@ -133,21 +133,22 @@ static void add_outcome(ml_Ctx *cx, const ml_JobEnd *e, ml_JobState state, ml_Te
             ml_text_fmt(t, ", %s", speed);
         else
             ml_text_noise(t, number_at(e->row, "spread"));
-    } else if (is_command(e, "tune") && !isnan(number_at(e->row, "trials"))) {
-        double best = number_at(e->row, "gflops"), record = number_at(e->row, "record");
-        double seen = number_at(e->row, "gflops_in_search");
+    } else if (is_command(e, "tune") && !isnan(number_at(e->row, "done"))) {
+        double best = number_at(e->row, "flop_rate");
+        double record = number_at(e->row, "best_record");
+        double seen = number_at(e->row, "searched_flop_rate");
 
-        ml_text_fmt(t, "%.0f of %.0f trials", number_at(e->row, "trials"),
+        ml_text_fmt(t, "%.0f of %.0f trials", number_at(e->row, "done"),
                     number_at(e->row, "total"));
         if (flag_at(e->row, "exhausted"))
             ml_text_add(t, " (the design space has no further program)");
         if (!isnan(best))
-            ml_text_fmt(t, ", best %.1f GFLOP/s", best);
-        if (number_at(e->row, "measured_by_turns") > 0)
+            ml_text_fmt(t, ", best %.1f GFLOP/s", best * 1e-9);
+        if (number_at(e->row, "final_of") > 0)
             ml_text_fmt(t, ", first of %.0f measured by turns",
-                        number_at(e->row, "measured_by_turns"));
+                        number_at(e->row, "final_of"));
         if (!isnan(seen) && !isnan(best))
-            ml_text_fmt(t, " (a single measurement before: %.1f)", seen);
+            ml_text_fmt(t, " (a single measurement before: %.1f)", seen * 1e-9);
         if (!isnan(record))
             ml_text_fmt(t, ", record %.0f; :adopt makes it a branch", record);
     } else if (e->text && *e->text) {

@@ -21,9 +21,9 @@
 #include "codegen/worker/program.h"
 #include "core/base/arena.h"
 #include "core/json/json.h"
+#include "repl/job/job.h"
 #include "repl/job/job_result.h"
 #include "repl/out/loop.h"
-#include "repl/run/job.h"
 #include "repl/session/progress.h"
 
 extern char **environ;

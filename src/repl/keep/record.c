@@ -85,11 +85,9 @@ static void add_output(ml_Text *out, const char *p)
     while (*p) {
         ml_text_clear(&line);
         while (*p && *p != '\n') {
-            if (p[0] == '\033' && p[1] == '[') {
-                for (p += 2; *p && (*p < '@' || *p > '~');)
-                    p++;
-                p += *p != '\0';
-            } else if (address(p)) {
+            if (ml_escape_length(p) > 0)
+                p += ml_escape_length(p);
+            else if (address(p)) {
                 ml_text_add(&line, "<x>");
                 p += address(p);
             } else

@@ -20,7 +20,6 @@
 #include "repl/keep/record.h"
 #include "repl/keep/registered.h"
 #include "repl/keep/sessions.h"
-#include "repl/run/input.h"
 
 enum { FILE_LIMIT = 512 << 20 };
 

@@ -5,7 +5,7 @@
 
 #include "core/ctx.h"
 #include "repl/run/language.h"
-#include "repl/screen/spans.h"
+#include "repl/screen/grid.h"
 
 /* The language of one line that is shown: part of a program, or a call. */
 ml_Language ml_language_of_line(const char *p);

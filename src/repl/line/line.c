@@ -21,6 +21,7 @@
 #include "repl/line/line_impl.h"
 #include "repl/out/loop.h"
 #include "repl/run/input.h"
+#include "repl/screen/terminal.h"
 
 static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT};
 
@@ -127,12 +128,12 @@ void ml_line_stop(void)
 
 void ml_line_restore(void)
 {
-    static const char PASTE_OFF[] = "\x1b[?2004l";
+    const char *off = ml_escape(ML_CAP_PASTE_OFF);
 
     if (!io.saved)
         return;
     tcsetattr(STDIN_FILENO, TCSANOW, &io.found);
-    if (ml_line_io.editor && write(STDOUT_FILENO, PASTE_OFF, sizeof PASTE_OFF - 1) < 0)
+    if (ml_line_io.editor && write(STDOUT_FILENO, off, strlen(off)) < 0)
         return; /* the terminal is gone */
 }
 
@@ -145,7 +146,7 @@ static void handle_signal(int sig, bool *interrupted)
                        (int)ml_setting_int(&ml_line_io.ss->set, ML_SET_width));
 #if HAVE_READLINE
     if (ml_line_io.editor)
-        ml_editor_signal(sig, interrupted);
+        ml_editor_signal(sig);
 #endif
     if (sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT) {
         ml_line_restore();
@@ -249,10 +250,7 @@ void ml_line_init(ml_Session *ss)
         sigaction(SIGTSTP, &sa, NULL);
     }
 #if HAVE_READLINE
-    if (can_edit()) {
-        ml_editor_start();
-        ml_line_io.editor = true;
-    }
+    ml_line_io.editor = can_edit() && ml_editor_start();
 #else
     (void)can_edit;
 #endif
@@ -271,7 +269,6 @@ char *ml_line_read(ml_Session *ss, const char *prompt, bool more, bool *interrup
         return NULL;
     }
     ml_input_mark_invisible(prompt, ml_line_io.editor, &shown);
-    ml_line_io.pad = ml_input_prompt_columns(prompt);
 #if HAVE_READLINE
     line = ml_line_io.editor ? ml_editor_read(ml_text_z(&shown), interrupted)
                              : plain_line(ml_text_z(&shown), interrupted);
@@ -294,23 +291,10 @@ void ml_line_free(char *line)
 void ml_line_history_add(ml_Session *ss, const char *entry)
 {
     ml_Text why = {0};
-    size_t before = ml_history_count(ss->history);
 
     if (!ml_history_add(ss->history, entry, &why))
         note(ss, &why);
     ml_text_free(&why);
-#if HAVE_READLINE
-    size_t n = ml_history_count(ss->history);
-
-    if (ml_line_io.editor && n < before) { /* the oldest were dropped */
-        ml_editor_forget();
-        before = 0;
-    }
-    for (size_t k = before; ml_line_io.editor && k < n; k++)
-        ml_editor_remember(ml_history_at(ss->history, k));
-#else
-    (void)before;
-#endif
 }
 
 void ml_line_end(ml_Session *ss)

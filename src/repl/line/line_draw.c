@@ -26,12 +26,13 @@
 #include "repl/line/hint.h"
 #include "repl/line/line_grid.h"
 #include "repl/out/loop.h"
+#include "repl/screen/writer.h"
 #include "repl/session/themes.h"
 
 enum { REST_MS = 30 }; /* after the last key, before the line is tried */
 
 static struct {
-    ml_LineScreen screen;
+    ml_Writer screen;
     ml_Text line;   /* as it was drawn last */
     ml_Trial trial; /* of that line */
     int timer;      /* until it is tried; 0: none */
@@ -69,11 +70,8 @@ static void send(ml_Text *t)
 
 bool ml_draw_can(void)
 {
-    const char *erase = rl_get_termcap("ce"), *term = getenv("TERM");
-
-    /* DEC's terminals of old have no dim, and neither do their emulations. */
-    draw.ghosts = !term || strncmp(term, "vt", 2) != 0;
-    return erase && strstr(erase, "\x1b[K");
+    draw.screen = (ml_Writer){.to = ml_terminal(), .among = true};
+    return ml_writer_can(&draw.screen);
 }
 
 /* ---- what is shown */
@@ -84,7 +82,11 @@ static ml_Theme theme_now(void)
     ml_ThemeDef d = ml_themes_now(ss);
     ml_Theme t;
 
-    ml_theme_make(&t, &d, ss->out.color ? ml_theme_depth(-1) : ML_DEPTH_NONE);
+    ml_theme_make(&t, &d,
+                  ss->out.color ? ml_theme_depth(ml_terminal()->colors) : ML_DEPTH_NONE);
+    ml_Look grey = ml_theme_look(&t, ML_ROLE_SUGGESTION, 0);
+
+    draw.ghosts = grey.fg >= 0 || (grey.attr & ml_terminal()->attrs);
     return t;
 }
 
@@ -154,7 +156,7 @@ static void show(const char *text, size_t cursor, bool final)
     ml_Ctx *cx = ml_ctx_new(0);
     ml_Text prompt = {0}, out = {0};
     ml_RoleSpans spans = {0};
-    ml_LinePicture picture = {0};
+    ml_Grid picture = {0};
     ml_Theme theme = theme_now();
     int w = 80, h = 24;
 
@@ -183,8 +185,8 @@ static void show(const char *text, size_t cursor, bool final)
         set_hint(&v, hint.text ? 1 : 0, &tried);
     }
     ml_line_draw(&v, w, h, &picture);
-    ml_line_update(&draw.screen, &picture, &theme, &out);
-    ml_line_picture_free(&picture);
+    ml_writer_show(&draw.screen, &picture, &theme, &out);
+    ml_grid_free(&picture);
     ml_ctx_unref(cx);
     ml_text_free(&prompt);
     send(&out);
@@ -257,8 +259,11 @@ void ml_draw_begin(void)
     ml_Text t = {0};
 
     rl_get_screen_size(&h, &w);
-    ml_line_forget(&draw.screen);
-    ml_text_add(&t, ml_line_io.ss->out.color ? "\x1b[7m%\x1b[0m" : "%");
+    ml_writer_forget(&draw.screen);
+    bool color = ml_line_io.ss->out.color;
+
+    ml_text_fmt(&t, "%s%%%s", ml_style(color, ML_STYLE_REVERSE),
+                ml_style(color, ML_STYLE_PLAIN));
     ml_text_repeat(&t, ' ', (size_t)(w > 1 ? w - 1 : 0));
     ml_text_add(&t, "\r \r");
     send(&t);
@@ -273,7 +278,7 @@ void ml_draw_end(const char *text, const char *tail)
     show(text, strlen(text), true);
     ml_text_clear(&draw.line);
     ml_text_add(&t, tail);
-    ml_line_forget(&draw.screen);
+    ml_writer_forget(&draw.screen);
     send(&t);
 }
 
@@ -281,7 +286,7 @@ void ml_draw_erase(void)
 {
     ml_Text t = {0};
 
-    ml_line_erase(&draw.screen, &t);
+    ml_writer_erase(&draw.screen, &t);
     send(&t);
 }
 
@@ -291,7 +296,7 @@ void ml_draw_below(void)
 
     if (draw.screen.valid)
         show(rl_line_buffer, (size_t)rl_end, true);
-    ml_line_leave(&draw.screen, &t);
+    ml_writer_leave(&draw.screen, &t);
     send(&t);
 }
 
@@ -299,8 +304,9 @@ void ml_draw_clear(bool scrollback)
 {
     ml_Text t = {0};
 
-    ml_line_forget(&draw.screen);
-    ml_text_fmt(&t, "\x1b[H\x1b[2J%s", scrollback ? "\x1b[3J" : "");
+    ml_writer_forget(&draw.screen);
+    ml_text_add(&t, ml_escape(ML_CAP_CLEAR));
+    ml_text_add(&t, scrollback ? ml_escape(ML_CAP_CLEAR_SAVED) : "");
     send(&t);
     ml_draw();
 }
@@ -311,7 +317,7 @@ void ml_draw_resized(void)
     int w = 80, h = 24;
 
     rl_get_screen_size(&h, &w);
-    ml_line_resized(&draw.screen, w, &t);
+    ml_writer_resized(&draw.screen, w, &t);
     send(&t);
     ml_draw();
 }
@@ -325,64 +331,16 @@ void ml_draw_announce(const char *text, void *user)
         ml_err_line(&ss->out, text);
         return;
     }
-    if (ml_line_io.drawn)
-        ml_draw_erase();
-    else
-        rl_clear_visible_line();
+    ml_draw_erase();
     ml_err_line(&ss->out, text);
-    if (ml_line_io.drawn)
-        ml_draw();
-    else
-        rl_forced_update_display();
+    ml_draw();
 }
 
 void ml_draw_free(void)
 {
     drop_trial();
-    ml_line_forget(&draw.screen);
+    ml_writer_forget(&draw.screen);
     ml_text_free(&draw.line);
-}
-
-/* ---- where the cursor cannot be moved by ANSI sequences */
-
-/* Shows the line that is edited; those behind its newlines are moved under the first, on
- * the screen only. */
-void ml_draw_plain(void)
-{
-    char *line = rl_line_buffer;
-    int point = rl_point, end = rl_end, mark = rl_mark;
-    ml_Text t = {0};
-
-    if (!memchr(line, '\n', (size_t)end) ||
-        ml_line_io.pad * 2 > (size_t)ml_line_io.ss->out.width) {
-        rl_redisplay();
-        return;
-    }
-    for (int k = 0; k <= end; k++) {
-        if (k == point)
-            rl_point = (int)t.n;
-        if (k == mark)
-            rl_mark = (int)t.n;
-        if (k == end)
-            break;
-        ml_text_char(&t, line[k]);
-        if (line[k] == '\n')
-            ml_text_repeat(&t, ' ', ml_line_io.pad);
-    }
-    ml_text_z(&t);
-    if (!t.bad) {
-        rl_line_buffer = t.p;
-        rl_end = (int)t.n;
-    } else {
-        rl_point = point;
-        rl_mark = mark;
-    }
-    rl_redisplay();
-    rl_line_buffer = line;
-    rl_point = point;
-    rl_end = end;
-    rl_mark = mark;
-    ml_text_free(&t);
 }
 
 #endif

@@ -2,8 +2,8 @@
  * line_editor - Readline through its callback interface: setting it up, one line, signals,
  * the keys that are ours.
  *
- * Where the line is drawn by line_draw, Readline writes to nowhere: all that reaches the
- * terminal is ours. Keys keep the functions that ~/.inputrc gives them; some functions are
+ * The line is drawn by line_draw, Readline writes to nowhere: all that reaches the terminal
+ * is ours. Keys keep the functions that ~/.inputrc gives them; some functions are
  * replaced by ours, whatever key has them. Source: interaction 4, 9.
  */
 #include "repl/line/line_impl.h"
@@ -23,9 +23,11 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
+#include "core/base/file.h"
 #include "repl/keep/history.h"
 #include "repl/out/loop.h"
 #include "repl/out/write_all.h"
+#include "repl/screen/terminal.h"
 
 static struct {
     char *line; /* what the editor handed over */
@@ -51,18 +53,18 @@ static void prepare(int meta)
 {
     rl_prep_terminal(meta);
     if (variable_on("enable-bracketed-paste"))
-        write_text("\x1b[?2004h");
+        write_text(ml_escape(ML_CAP_PASTE_ON));
     if (variable_on("enable-keypad"))
-        write_text("\x1b[?1h\x1b=");
+        write_text(ml_escape(ML_CAP_KEYPAD_ON));
 }
 
 static void unprepare(void)
 {
     rl_deprep_terminal();
     if (variable_on("enable-bracketed-paste"))
-        write_text("\x1b[?2004l");
+        write_text(ml_escape(ML_CAP_PASTE_OFF));
     if (variable_on("enable-keypad"))
-        write_text("\x1b[?1l\x1b>");
+        write_text(ml_escape(ML_CAP_KEYPAD_OFF));
 }
 
 static void hide_editor(void)
@@ -76,8 +78,7 @@ static void show_editor(void)
     if (rl_prep_term_function)
         rl_prep_term_function(1);
     rl_reset_screen_size();
-    if (ml_line_io.drawn)
-        ml_draw_begin();
+    ml_draw_begin();
     rl_forced_update_display();
 }
 
@@ -88,8 +89,7 @@ static void on_line(char *line)
     got.line = line;
     got.done = true;
     /* The end of the input is the caller's to show. */
-    if (ml_line_io.drawn)
-        ml_draw_end(line ? line : "", line ? "\r\n" : "");
+    ml_draw_end(line ? line : "", line ? "\r\n" : "");
     ml_line_io.reading = false;
     rl_callback_handler_remove(); /* the terminal is back before the line runs */
 }
@@ -100,47 +100,26 @@ static void clear_line(void)
     rl_free_line_state();
     rl_callback_sigcleanup();
     rl_point = rl_end;
-    if (ml_line_io.drawn) {
-        rl_restore_prompt();
-        ml_draw_end(rl_line_buffer, "^C\r\n");
-        rl_callback_handler_remove();
-    } else {
-        ml_draw_plain(); /* the cursor at the end of the line */
-        fputs("^C", rl_outstream);
-        rl_callback_handler_remove(); /* may return the cursor to column 0 */
-        fputs("\n", rl_outstream);
-        fflush(rl_outstream);
-    }
+    rl_restore_prompt();
+    ml_draw_end(rl_line_buffer, "^C\r\n");
+    rl_callback_handler_remove();
     ml_line_io.reading = false;
 }
 
-static void resized(void)
+void ml_editor_signal(int sig)
 {
-    if (ml_line_io.drawn) {
-        rl_reset_screen_size();
-        ml_draw_resized();
-        return;
-    }
-    /* With a redisplay of one's own Readline does not clear what it drew. */
-    rl_redisplay_function = rl_redisplay;
-    rl_resize_terminal();
-    rl_redisplay_function = ml_draw_plain;
-    ml_draw_plain();
-}
-
-void ml_editor_signal(int sig, bool *interrupted)
-{
-    (void)interrupted;
     if (!ml_line_io.reading)
         return;
     switch (sig) {
     case SIGINT: clear_line(); break;
-    case SIGWINCH: resized(); break;
+    case SIGWINCH:
+        rl_reset_screen_size();
+        ml_draw_resized();
+        break;
     case SIGTSTP:
         if (!ml_line_may_stop())
             break;
-        if (ml_line_io.drawn)
-            ml_draw_below();
+        ml_draw_below();
         hide_editor();
         ml_line_stop();
         show_editor();
@@ -153,8 +132,7 @@ void ml_editor_signal(int sig, bool *interrupted)
             show_editor();
         break;
     default: /* it ends the program */
-        if (ml_line_io.drawn)
-            ml_draw_below();
+        ml_draw_below();
         rl_callback_handler_remove();
         break;
     }
@@ -164,7 +142,7 @@ void ml_editor_signal(int sig, bool *interrupted)
 
 static bool at_suggestion(int count)
 {
-    return count == 1 && ml_line_io.drawn && ml_draw_suggestion() != NULL;
+    return count == 1 && ml_draw_suggestion() != NULL;
 }
 
 static void accept(size_t n)
@@ -276,25 +254,6 @@ static void replace_functions(void)
 
 /* ---- Ctrl-X Ctrl-E: the line in $EDITOR */
 
-static void read_file(const char *path, ml_Text *out)
-{
-    char buf[4096];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t k;
-
-    while (fd >= 0 && (k = read(fd, buf, sizeof buf)) != 0) {
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0)
-            break;
-        ml_text_addn(out, buf, (size_t)k);
-    }
-    if (fd >= 0)
-        close(fd);
-    while (out->n && out->p[out->n - 1] == '\n')
-        out->p[--out->n] = '\0';
-}
-
 static int edit_outside(int count, int key)
 {
     const char *editor = getenv("VISUAL"), *tmp = getenv("TMPDIR");
@@ -316,14 +275,15 @@ static int edit_outside(int count, int key)
         close(fd);
     if (ok) {
         ml_text_fmt(&cmd, "%s '%s'", editor, path.p);
-        if (ml_line_io.drawn)
-            ml_draw_erase();
+        ml_draw_erase();
         hide_editor();
         ml_line_give_signals();
         ok = system(ml_text_z(&cmd)) == 0; /* NOLINT(cert-env33-c): the user's own editor */
         ml_line_take_signals();
         if (ok) {
-            read_file(path.p, &text);
+            (void)ml_file_read(path.p, &text);
+            while (text.n && text.p[text.n - 1] == '\n')
+                text.n--;
             rl_replace_line(ml_text_z(&text), 1);
             rl_point = rl_end;
         }
@@ -341,13 +301,17 @@ static int edit_outside(int count, int key)
 
 enum { KEY_WAIT = 150, KEY_WAIT_MAX = 199 }; /* ms; a half-typed key never holds the loop */
 
-void ml_editor_start(void)
+bool ml_editor_start(void)
 {
-    FILE *nowhere = fopen("/dev/null", "w");
+    FILE *nowhere = ml_draw_can() ? fopen("/dev/null", "w") : NULL;
 
+    if (!nowhere)
+        return false;
     rl_readline_name = "moonloop"; /* $if moonloop */
     rl_instream = stdin;
-    rl_outstream = stdout;
+    rl_outstream = nowhere;
+    rl_prep_term_function = prepare;
+    rl_deprep_term_function = unprepare;
     rl_catch_signals = 0;
     rl_catch_sigwinch = 0;
     rl_change_environment = 0;
@@ -357,15 +321,7 @@ void ml_editor_start(void)
     ml_line_complete_start();
     rl_initialize();
     ml_line_io.inputrc_mode = rl_editing_mode;
-    ml_line_io.drawn = nowhere && ml_draw_can();
-    /* From here on: with another redisplay function, none reads terminfo. */
-    rl_redisplay_function = ml_line_io.drawn ? ml_draw : ml_draw_plain;
-    if (ml_line_io.drawn) {
-        rl_outstream = nowhere;
-        rl_prep_term_function = prepare;
-        rl_deprep_term_function = unprepare;
-    } else if (nowhere)
-        fclose(nowhere);
+    rl_redisplay_function = ml_draw;
     const char *wait = rl_variable_value("keyseq-timeout");
     long ms = wait ? strtol(wait, NULL, 10) : -1;
 
@@ -375,10 +331,7 @@ void ml_editor_start(void)
         snprintf(text, sizeof text, "%d", KEY_WAIT);
         rl_variable_bind("keyseq-timeout", text);
     }
-    using_history();
-    stifle_history(ML_HISTORY_MAX);
-    for (size_t k = 0; k < ml_history_count(ml_line_io.ss->history); k++)
-        add_history(ml_history_at(ml_line_io.ss->history, k));
+    return true;
 }
 
 /* As the setting `keys` says, from this line on. */
@@ -393,18 +346,29 @@ static void take_keys(void)
         rl_variable_bind("editing-mode", mode ? "emacs" : "vi");
 }
 
+/* Readline's own copy of the entries. */
+static void take_history(void)
+{
+    const ml_History *h = ml_line_io.ss->history;
+
+    if ((size_t)history_length > ml_history_count(h)) /* the oldest were dropped */
+        clear_history();
+    for (size_t k = (size_t)history_length; k < ml_history_count(h); k++)
+        add_history(ml_history_at(h, k));
+    using_history();
+}
+
 char *ml_editor_read(const char *prompt, bool *interrupted)
 {
     got.line = NULL;
     got.done = false;
     take_keys();
+    take_history();
     ml_line_take_signals();
     ml_loop_set_announcer(ml_draw_announce, NULL);
     ml_line_io.reading = true;
-    if (ml_line_io.drawn) {
-        replace_functions();
-        ml_draw_begin();
-    }
+    replace_functions();
+    ml_draw_begin();
     rl_callback_handler_install(prompt, on_line);
     while (!got.done && !*interrupted)
         if (ml_line_wait(interrupted)) {
@@ -417,25 +381,13 @@ char *ml_editor_read(const char *prompt, bool *interrupted)
     return got.line;
 }
 
-void ml_editor_remember(const char *entry)
-{
-    add_history(entry);
-}
-
-void ml_editor_forget(void)
-{
-    clear_history();
-}
-
 void ml_editor_end(void)
 {
     clear_history();
     ml_line_complete_end();
     ml_draw_free();
-    if (ml_line_io.drawn && rl_outstream) {
-        fclose(rl_outstream);
-        rl_outstream = stdout;
-    }
+    fclose(rl_outstream);
+    rl_outstream = stdout;
 }
 
 #endif

@@ -7,14 +7,12 @@
 
 typedef struct ml_LineState {
     ml_Session *ss;
-    bool editor;      /* Readline is in use */
-    bool drawn;       /* and what it shows is drawn by line_draw */
+    bool editor;      /* Readline is in use; line_draw shows the line */
     bool reading;     /* a line is being edited: its row is on the screen */
     bool more;        /* it continues an entry: alone it means nothing */
     bool resumed;     /* shown again after Ctrl-Z, and no key since */
     int inputrc_mode; /* rl_editing_mode as ~/.inputrc wants it */
-    size_t pad; /* columns of the prompt: further lines of an entry stand under the first */
-    int signal_fd; /* can be read when a signal has come */
+    int signal_fd;    /* can be read when a signal has come */
 } ml_LineState;
 extern ml_LineState ml_line_io;
 
@@ -30,19 +28,17 @@ bool ml_line_may_stop(void);
 void ml_line_stop(void);
 
 /* ---- line_editor.c: Readline */
-void ml_editor_start(void);
+/* false: it cannot be used on this terminal. */
+bool ml_editor_start(void);
 /* The next line; NULL: the end, or *interrupted. */
 char *ml_editor_read(const char *prompt, bool *interrupted);
-void ml_editor_signal(int sig, bool *interrupted);
-void ml_editor_remember(const char *entry);
-void ml_editor_forget(void); /* all entries */
+void ml_editor_signal(int sig);
 void ml_editor_end(void);
 
 /* ---- line_draw.c: showing it */
-bool ml_draw_can(void);   /* the terminal moves its cursor by ANSI sequences */
+bool ml_draw_can(void);   /* on this terminal */
 void ml_draw_begin(void); /* a new line, wherever the cursor is */
 void ml_draw(void);       /* Readline's redisplay function */
-void ml_draw_plain(void); /* the same through Readline's own */
 /* The line is over: text as it was accepted, without hints, then tail. */
 void ml_draw_end(const char *text, const char *tail);
 void ml_draw_erase(void); /* what is written next stands in its place */

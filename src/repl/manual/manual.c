@@ -220,6 +220,28 @@ static void settings(ml_ManualPage *p)
     }
 }
 
+static void facts(ml_ManualPage *p)
+{
+    p->form->chapter(p, "facts", "What is told to programs");
+    p->form->paragraph(p, ml_help_facts);
+    const ml_FieldTable *t;
+
+    for (size_t k = 0; (t = ml_help_facts_at(k)) != NULL; k++) {
+        ml_Text name = {0};
+
+        ml_text_fmt(&name, "%s: %s", t->name, t->what);
+        p->form->group(p, ml_text_z(&name));
+        ml_text_free(&name);
+        for (size_t n = 0; n < t->n; n++) {
+            ml_Text help = {0};
+
+            ml_help_field(&help, &t->v[n]);
+            p->form->row(p, NULL, t->v[n].name, ml_text_z(&help));
+            ml_text_free(&help);
+        }
+    }
+}
+
 static void codes(ml_ManualPage *p)
 {
     p->form->chapter(p, "errors", "Error codes");
@@ -250,6 +272,7 @@ static void chapters(ml_ManualPage *p)
     primitives(p);
     p->form->chapter(p, "functions", "Functions, methods and fields");
     ml_host_topics(p->ss->host, add_topic, p);
+    facts(p);
     settings(p);
     p->form->chapter(p, "environment", "Environment");
     for (size_t k = 0; k < ML_COUNT(ENVIRONMENT); k++)

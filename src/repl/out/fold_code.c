@@ -19,11 +19,6 @@ typedef struct Row { /* a line that is being folded */
     bool words; /* a comment: no code */
 } Row;
 
-static bool is_escape(const char *p)
-{
-    return p[0] == '\033' && p[1] == '[';
-}
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -33,11 +28,10 @@ static bool is_digit(char c)
 static const char *gutter_end(const char *p, const char *end, const char **sign)
 {
     const char *last = NULL, *q = p;
-    size_t none = 0;
 
     *sign = NULL;
-    while (q < end && is_escape(q))
-        q = ml_out_next_char(q, &none);
+    while (q < end && ml_escape_length(q))
+        q += ml_escape_length(q);
     while (q < end && (*q == ' ' || is_digit(*q))) {
         last = is_digit(*q) ? q : last;
         q++;
@@ -107,7 +101,7 @@ static const char *row_end(Row *r, const char *p, const char *end, size_t at)
     const char *best = NULL;
     Row best_row = *r;
 
-    if (at + ml_out_seen(p, end) <= r->width)
+    if (at + ml_columns_to(p, end) <= r->width)
         return end;
     for (const char *q = p; q < end && (column <= limit || !best);) {
         int good = r->quote ? NEVER : merit(p, q, end);
@@ -118,14 +112,12 @@ static const char *row_end(Row *r, const char *p, const char *end, size_t at)
             best_score = score;
             best_row = *r;
         }
-        if (is_escape(q)) {
+        if (ml_escape_length(q)) {
             r->sgr = q;
-            q = ml_out_next_char(q, &column);
-            r->sgr_n = (size_t)(q - r->sgr);
-        } else {
+            r->sgr_n = ml_escape_length(q);
+        } else
             step(r, q);
-            q = ml_out_next_char(q, &column);
-        }
+        q = ml_next_char(q, &column);
     }
     if (best)
         *r = best_row;
@@ -138,7 +130,7 @@ static void begin_row(const Row *r, size_t gutter, size_t sign, char c, size_t h
     bool coloured = r->sgr_n > 0;
 
     if (coloured)
-        ml_text_add(out, "\x1b[0m");
+        ml_text_add(out, ml_style(true, ML_STYLE_PLAIN));
     ml_text_add(out, r->mark);
     ml_text_char(out, '\n');
     if (coloured)
@@ -153,10 +145,10 @@ static void fold(const char *line, const char *end, size_t width, const char *ma
                  ml_Text *out)
 {
     const char *sign, *code = gutter_end(line, end, &sign), *p, *text;
-    size_t gutter = ml_out_seen(line, code), indent, at;
+    size_t gutter = ml_columns_to(line, code), indent, at;
     Row r = {.width = width, .mark = mark};
 
-    if (ml_out_seen(line, end) <= width || gutter + 16 > width) {
+    if (ml_columns_to(line, end) <= width || gutter + 16 > width) {
         ml_text_addn(out, line, (size_t)(end - line));
         return;
     }
@@ -167,12 +159,8 @@ static void fold(const char *line, const char *end, size_t width, const char *ma
         r.words = true;
         r.mark = "";
     }
-    if (is_escape(line)) {
-        size_t none = 0;
-
-        r.sgr = line;
-        r.sgr_n = (size_t)(ml_out_next_char(line, &none) - line);
-    }
+    r.sgr = line;
+    r.sgr_n = ml_escape_length(line);
     at = gutter + indent;
     indent += r.words ? 0 : width < 60 ? 2 : 4;
     if (indent + LEAST > width - gutter)
@@ -189,7 +177,7 @@ static void fold(const char *line, const char *end, size_t width, const char *ma
         if (p >= end)
             break;
         at = gutter + indent;
-        begin_row(&r, gutter, sign ? ml_out_seen(line, sign) : gutter, sign ? *sign : ' ',
+        begin_row(&r, gutter, sign ? ml_columns_to(line, sign) : gutter, sign ? *sign : ' ',
                   at, out);
         if (r.words) {
             ml_text_add(out, "# ");

@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "repl/out/data.h"
+#include "core/json/data.h"
 
 /* ---- the terminal */
 
@@ -211,7 +211,7 @@ static void put_note(ml_Out *o, const char *text)
 {
     static const char *const KINDS[] = {"note", "warning", "focus"};
     const char *kind = KINDS[0];
-    ml_Text t = {0};
+    ml_Data d = {.schema = true};
 
     for (size_t k = 0; k < ML_COUNT(KINDS); k++) {
         size_t n = strlen(KINDS[k]);
@@ -221,13 +221,10 @@ static void put_note(ml_Out *o, const char *text)
             text += n + 2;
         }
     }
-    ml_text_char(&t, '{');
-    ml_data_quote(&t, kind);
-    ml_text_char(&t, ':');
-    ml_data_quote(&t, text);
-    ml_text_char(&t, '}');
-    put_line(o, STDERR_FILENO, o->sink.err, ml_text_z(&t));
-    ml_text_free(&t);
+    ml_data_row(&d);
+    ml_data_str(&d, kind, text);
+    put(o, STDERR_FILENO, o->sink.err, ml_data_lines(&d));
+    ml_data_free(&d);
 }
 
 void ml_err_line(ml_Out *o, const char *text)
@@ -240,35 +237,13 @@ void ml_err_line(ml_Out *o, const char *text)
 
 /* ---- folding */
 
-const char *ml_out_next_char(const char *p, size_t *columns)
-{
-    if (p[0] == '\033' && p[1] == '[') {
-        for (p += 2; *p && (*p < '@' || *p > '~'); p++) {
-        }
-        return *p ? p + 1 : p;
-    }
-    ++*columns;
-    for (p++; ((unsigned char)*p & 0xc0) == 0x80; p++) {
-    }
-    return p;
-}
-
-size_t ml_out_seen(const char *p, const char *end)
-{
-    size_t n = 0;
-
-    while (p < end)
-        p = ml_out_next_char(p, &n);
-    return n;
-}
-
 /* `   3 | for i in …`, and the marks below it: `     |     ^ loop i`. */
 static bool is_program_line(const char *p, const char *end)
 {
     size_t columns = 0;
 
-    while (p < end && (*p == ' ' || *p == '\033')) /* a colour may come first */
-        p = ml_out_next_char(p, &columns);
+    while (p < end && (*p == ' ' || *p == ML_ESC)) /* a colour may come first */
+        p = ml_next_char(p, &columns);
     bool indented = columns > 1;
 
     if (indented && p < end && *p >= '0' && *p <= '9') /* numbered: of a program, a diff */
@@ -291,7 +266,7 @@ static size_t hang_of(const char *line, const char *end, size_t width)
     if (p > word && p + 1 < end && p[1] == ' ') {
         while (p < end && *p == ' ')
             p++;
-        hang = ml_out_seen(line, p);
+        hang = ml_columns_to(line, p);
     }
     return hang * 2 > width ? (indent * 2 > width ? 0 : indent) : hang;
 }
@@ -301,7 +276,7 @@ static void fold_line(const char *line, const char *end, size_t width, ml_Text *
     size_t hang = hang_of(line, end, width), at = 0;
     const char *p = line;
 
-    if (ml_out_seen(line, end) <= width || is_program_line(line, end)) {
+    if (ml_columns_to(line, end) <= width || is_program_line(line, end)) {
         ml_text_addn(out, line, (size_t)(end - line));
         return;
     }
@@ -313,15 +288,15 @@ static void fold_line(const char *line, const char *end, size_t width, ml_Text *
         word = p;
         while (p < end && *p != ' ')
             p++;
-        if (at > 0 && at + ml_out_seen(gap, p) > width &&
-            hang + ml_out_seen(word, p) <= width) {
+        if (at > 0 && at + ml_columns_to(gap, p) > width &&
+            hang + ml_columns_to(word, p) <= width) {
             ml_text_char(out, '\n');
             ml_text_repeat(out, ' ', hang);
             at = hang;
             gap = word;
         }
         ml_text_addn(out, gap, (size_t)(p - gap));
-        at += ml_out_seen(gap, p);
+        at += ml_columns_to(gap, p);
     }
 }
 
@@ -371,11 +346,25 @@ void ml_err_prose(ml_Out *o, const char *text)
 
 void ml_out_clear_status(ml_Out *o)
 {
-    static const char CLEAR[] = "\r\033[K";
+    ml_Text t = {0};
 
-    if (o->status)
-        write_all(o, STDERR_FILENO, CLEAR, sizeof CLEAR - 1);
+    if (o->status) {
+        ml_text_fmt(&t, "\r%s", ml_escape(ML_CAP_CLEAR_ROW));
+        write_all(o, STDERR_FILENO, t.p, t.n);
+    }
+    ml_text_free(&t);
     o->status = false;
+}
+
+void ml_out_status(ml_Out *o, const char *text)
+{
+    size_t n = ml_columns_fit(text, (size_t)o->width - 1);
+    ml_Text t = {0};
+
+    ml_text_fmt(&t, "\r%.*s%s", (int)n, text, ml_escape(ML_CAP_CLEAR_ROW));
+    write_all(o, STDERR_FILENO, t.p, t.n);
+    ml_text_free(&t);
+    o->status = true;
 }
 
 void ml_out_flush(ml_Out *o)
@@ -383,29 +372,4 @@ void ml_out_flush(ml_Out *o)
     (void)o;
     fflush(stdout); /* what Lua's print has written */
     fflush(stderr);
-}
-
-const char *ml_style(bool color, ml_Style s)
-{
-    if (!color)
-        return "";
-    switch (s) {
-    case ML_STYLE_PLAIN: return "\x1b[0m";
-    case ML_STYLE_ADD: return "\x1b[32m";
-    case ML_STYLE_DEL: return "\x1b[31m";
-    case ML_STYLE_DIM: return "\x1b[2m";
-    case ML_STYLE_ERROR: return "\x1b[1;31m";
-    case ML_STYLE_NOTE: return "\x1b[33m";
-    case ML_STYLE_STRONG: return "\x1b[1m";
-    }
-    return "";
-}
-
-size_t ml_columns(const char *text)
-{
-    size_t n = 0;
-
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
 }

@@ -4,6 +4,7 @@
 #define ML_REPL_OUT_OUT_H
 
 #include "core/base/text.h"
+#include "repl/screen/terminal.h"
 
 /* Texts that are written to in place of the streams; NULL: the stream itself. */
 typedef struct ml_Sink {
@@ -54,25 +55,12 @@ void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out);
 #define ML_GOES_ON " \\"
 void ml_out_code(ml_Out *o, const char *text, const char *mark);
 void ml_out_fold_code(const ml_Out *o, const char *text, const char *mark, ml_Text *out);
-/* The next character with what shows nothing before it; *columns grows by what is seen. */
-const char *ml_out_next_char(const char *p, size_t *columns);
-size_t ml_out_seen(const char *p, const char *end); /* columns */
 void ml_out_flush(ml_Out *o);
-void ml_out_clear_status(ml_Out *o); /* takes the line of progress away */
+/* A line on the screen that tells how far something is, cut to it, until the next one; and
+ * taking it away. */
+void ml_out_status(ml_Out *o, const char *text);
+void ml_out_clear_status(ml_Out *o);
 /* Text with characters outside ASCII replaced when o->ascii: × by x, → by ->, … by ... */
 void ml_out_plain(ml_Text *out, const char *text);
-/* SGR sequences by role; "" without colour. */
-typedef enum ml_Role_ {
-    ML_STYLE_PLAIN,
-    ML_STYLE_ADD,
-    ML_STYLE_DEL,
-    ML_STYLE_DIM,
-    ML_STYLE_ERROR,
-    ML_STYLE_NOTE,
-    ML_STYLE_STRONG,
-} ml_Style;
-const char *ml_style(bool color, ml_Style s);
-/* The number of screen columns of UTF-8 text (wide characters are not expected here). */
-size_t ml_columns(const char *text);
 
 #endif

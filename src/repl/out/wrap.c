@@ -5,7 +5,7 @@
  */
 #include "repl/out/wrap.h"
 
-#include "repl/out/out.h"
+#include "repl/screen/grid.h"
 
 typedef struct Wrap {
     ml_Text *out;
@@ -14,15 +14,6 @@ typedef struct Wrap {
     size_t at;   /* columns of the line that is being written; 0: none is */
     bool word;   /* a word stands on it: the next one is set apart */
 } Wrap;
-
-static size_t columns_of(const char *p, size_t n)
-{
-    size_t columns = 0;
-
-    for (size_t k = 0; k < n; k++)
-        columns += ((unsigned char)p[k] & 0xc0) != 0x80;
-    return columns;
-}
 
 static void end_line(Wrap *w)
 {
@@ -40,7 +31,7 @@ static void end_paragraph(Wrap *w)
 
 static void add_word(Wrap *w, const char *p, size_t n)
 {
-    size_t columns = columns_of(p, n);
+    size_t columns = ml_columns_to(p, p + n);
 
     if (w->word && w->width > 0 && w->at + 1 + columns > w->width)
         end_line(w);

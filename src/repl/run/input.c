@@ -10,9 +10,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/json/data.h"
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
-#include "repl/out/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/run/run.h"
 #include "repl/session/frame.h"
@@ -58,22 +58,14 @@ static bool next_line(Lines *l, ml_Text *out)
     }
 }
 
-/* The end of an escape sequence for the terminal (ESC [ … letter), or of what stands
- * between \001 and \002 for Readline; p itself when none begins there. */
+/* The end of an escape sequence for the terminal, or of what stands between \001 and \002
+ * for Readline; p itself when none begins there. */
 static const char *behind_invisible(const char *p)
 {
-    const char *q = p;
-
-    if (*p == '\001') {
-        while (*q && *q != '\002')
-            q++;
-        return *q ? q + 1 : q;
-    }
-    if (p[0] != '\033' || p[1] != '[')
-        return p;
-    for (q = p + 2; *q && (*q < '@' || *q > '~');)
-        q++;
-    return *q ? q + 1 : q;
+    if (*p != '\001')
+        return p + ml_escape_length(p);
+    p += strcspn(p, "\002");
+    return *p ? p + 1 : p;
 }
 
 size_t ml_input_prompt_columns(const char *p)
@@ -87,8 +79,10 @@ size_t ml_input_prompt_columns(const char *p)
             p = end;
             continue;
         }
-        n = *p == '\n' ? 0 : n + (((unsigned char)*p & 0xc0) != 0x80);
-        p++;
+        bool line = *p == '\n';
+
+        p = ml_next_char(p, &n);
+        n = line ? 0 : n;
     }
     return n;
 }

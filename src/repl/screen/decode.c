@@ -9,27 +9,7 @@
 #include <stdlib.h>
 
 #include "core/base/utf8.h"
-
-static const struct {
-    const char *seq, *name;
-} SEQUENCES[] = {
-    {"\x1b[A", "up"},         {"\x1b[B", "down"},      {"\x1b[C", "right"},
-    {"\x1b[D", "left"},       {"\x1bOA", "up"},        {"\x1bOB", "down"},
-    {"\x1bOC", "right"},      {"\x1bOD", "left"},      {"\x1b[H", "home"},
-    {"\x1b[F", "end"},        {"\x1bOH", "home"},      {"\x1bOF", "end"},
-    {"\x1b[1~", "home"},      {"\x1b[4~", "end"},      {"\x1b[7~", "home"},
-    {"\x1b[8~", "end"},       {"\x1b[2~", "ins"},      {"\x1b[3~", "del"},
-    {"\x1b[5~", "pgup"},      {"\x1b[6~", "pgdn"},     {"\x1b[Z", "S-tab"},
-    {"\x1b[1;2A", "S-up"},    {"\x1b[1;2B", "S-down"}, {"\x1b[1;2C", "S-right"},
-    {"\x1b[1;2D", "S-left"},  {"\x1b[a", "S-up"},      {"\x1b[b", "S-down"},
-    {"\x1b[1;5C", "C-right"}, {"\x1b[1;5D", "C-left"}, {"\x1bOP", "f1"},
-    {"\x1bOQ", "f2"},         {"\x1bOR", "f3"},        {"\x1bOS", "f4"},
-    {"\x1b[11~", "f1"},       {"\x1b[12~", "f2"},      {"\x1b[13~", "f3"},
-    {"\x1b[14~", "f4"},       {"\x1b[15~", "f5"},      {"\x1b[17~", "f6"},
-    {"\x1b[18~", "f7"},       {"\x1b[19~", "f8"},      {"\x1b[20~", "f9"},
-    {"\x1b[21~", "f10"},      {"\x1b[23~", "f11"},     {"\x1b[24~", "f12"},
-    {"\x1bOM", "enter"},
-};
+#include "repl/screen/terminal.h"
 
 static const char *const CONTROLS[32] = {
     [1] = "C-a",  [2] = "C-b",  [3] = "C-c",       [4] = "C-d",  [5] = "C-e",
@@ -55,7 +35,7 @@ void ml_decode_extra(ml_Decoder *d, const char *seq, const char *name)
     size_t n = seq ? strlen(seq) : 0;
 
     /* one byte would take a key away, and only sequences are waited for */
-    if (n < 2 || seq[0] != '\x1b' || n >= sizeof d->extra[0].seq ||
+    if (n < 2 || seq[0] != ML_ESC || n >= sizeof d->extra[0].seq ||
         d->n_extra == ML_COUNT(d->extra))
         return;
     memcpy(d->extra[d->n_extra].seq, seq, n + 1);
@@ -119,10 +99,7 @@ static const char *known(const ml_Decoder *d, size_t n)
     for (size_t k = 0; k < d->n_extra; k++)
         if (strlen(d->extra[k].seq) == n && memcmp(d->extra[k].seq, d->buf, n) == 0)
             return d->extra[k].name;
-    for (size_t k = 0; k < ML_COUNT(SEQUENCES); k++)
-        if (strlen(SEQUENCES[k].seq) == n && memcmp(SEQUENCES[k].seq, d->buf, n) == 0)
-            return SEQUENCES[k].name;
-    return NULL;
+    return ml_terminal_key(d->buf, n);
 }
 
 /* The length of the sequence that the buffer begins with, 0: it has not ended yet. */
@@ -168,7 +145,7 @@ static ml_Event decode_escape(ml_Decoder *d, bool all)
         drop(d, d->n); /* the rest never came */
         return ml_decode_next(d, all);
     }
-    if (d->buf[1] == '\x1b') { /* two of them: the first is the key */
+    if (d->buf[1] == ML_ESC) { /* two of them: the first is the key */
         drop(d, 1);
         return key("esc");
     }
@@ -181,12 +158,11 @@ static ml_Event decode_escape(ml_Decoder *d, bool all)
         drop(d, 1);
         return key("esc");
     }
-    if (n == 6 && memcmp(d->buf, "\x1b[200~", 6) == 0)
-        d->pasting = true;
-    else if (n == 6 && memcmp(d->buf, "\x1b[201~", 6) == 0)
-        d->pasting = false;
-    else if (!name && n > 3 && d->buf[2] == '<' &&
-             (d->buf[n - 1] == 'M' || d->buf[n - 1] == 'm'))
+    if (name && strncmp(name, "paste", 5) == 0) {
+        d->pasting = ml_streq(name, "paste");
+        name = NULL;
+    } else if (!name && n > 3 && d->buf[2] == '<' &&
+               (d->buf[n - 1] == 'M' || d->buf[n - 1] == 'm'))
         e = mouse(d->buf, n);
     drop(d, n);
     if (name)

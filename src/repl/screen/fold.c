@@ -53,19 +53,3 @@ int ml_grid_put_folded(ml_Grid *g, ml_Rect in, const char *text, ml_CellRole rol
     }
     return y;
 }
-
-size_t ml_text_fitting(const char *z, size_t n, int room)
-{
-    size_t at = 0, bytes = 0;
-    int w = 0;
-
-    while (at < n) {
-        int c = ml_char_columns(z + at, n - at, &bytes);
-
-        if (bytes == 0 || w + c > room)
-            break;
-        w += c;
-        at += bytes;
-    }
-    return at;
-}

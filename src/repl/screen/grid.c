@@ -10,7 +10,7 @@
 
 /* ---- life */
 
-static ml_Cell *cell_at(const ml_Grid *g, int x, int y)
+ml_Cell *ml_grid_at(const ml_Grid *g, int x, int y)
 {
     return &g->cells[(size_t)y * (size_t)g->w + (size_t)x];
 }
@@ -52,6 +52,17 @@ void ml_grid_init(ml_Grid *g, int w, int h, bool ascii)
     ml_grid_resize(g, w, h);
 }
 
+void ml_grid_copy(ml_Grid *to, const ml_Grid *from)
+{
+    ml_Cell *cells;
+
+    ml_grid_resize(to, from->w, from->h);
+    cells = to->cells;
+    memcpy(cells, from->cells, (size_t)from->w * (size_t)from->h * sizeof *cells);
+    *to = *from;
+    to->cells = cells;
+}
+
 void ml_grid_free(ml_Grid *g)
 {
     free(g->cells);
@@ -75,7 +86,7 @@ static ml_Rect meet(const ml_Grid *g, ml_Rect r)
 /* What writing over cell (x, y) leaves of a character of two columns beside it. */
 static void mend(ml_Grid *g, int x, int y)
 {
-    ml_Cell *c = cell_at(g, x, y);
+    ml_Cell *c = ml_grid_at(g, x, y);
 
     if (!c->z[0] && x > 0)
         blank(c - 1, c[-1].role);
@@ -89,7 +100,7 @@ void ml_grid_fill(ml_Grid *g, ml_Rect r, ml_CellRole role)
     for (int y = r.y; y < r.y + r.h; y++)
         for (int x = r.x; x < r.x + r.w; x++) {
             mend(g, x, y);
-            blank(cell_at(g, x, y), (int)role);
+            blank(ml_grid_at(g, x, y), (int)role);
         }
 }
 
@@ -98,7 +109,7 @@ void ml_grid_attr(ml_Grid *g, ml_Rect r, int attr)
     r = meet(g, r);
     for (int y = r.y; y < r.y + r.h; y++)
         for (int x = r.x; x < r.x + r.w; x++)
-            cell_at(g, x, y)->attr |= (uint8_t)attr;
+            ml_grid_at(g, x, y)->attr |= (uint8_t)attr;
 }
 
 void ml_grid_role(ml_Grid *g, ml_Rect r, ml_CellRole role)
@@ -106,7 +117,7 @@ void ml_grid_role(ml_Grid *g, ml_Rect r, ml_CellRole role)
     r = meet(g, r);
     for (int y = r.y; y < r.y + r.h; y++)
         for (int x = r.x; x < r.x + r.w; x++)
-            cell_at(g, x, y)->role = (uint8_t)role;
+            ml_grid_at(g, x, y)->role = (uint8_t)role;
 }
 
 /* ---- ASCII */
@@ -163,7 +174,7 @@ typedef struct Pen {
 
 static void put_cell(Pen *p, int x, const char *z, size_t n)
 {
-    ml_Cell *c = cell_at(p->g, x, p->y);
+    ml_Cell *c = ml_grid_at(p->g, x, p->y);
 
     mend(p->g, x, p->y);
     blank(c, (int)p->role);
@@ -200,7 +211,7 @@ static void pen_join(Pen *p, const char *z, size_t n)
 {
     if (p->last < 0)
         return;
-    ml_Cell *c = cell_at(p->g, (int)p->last, p->y);
+    ml_Cell *c = ml_grid_at(p->g, (int)p->last, p->y);
     size_t have = strlen(c->z);
 
     if (have + n < sizeof c->z) {
@@ -311,7 +322,7 @@ static void join(ml_Grid *g, int64_t x, int64_t y, int bits, ml_CellRole role)
 {
     if (x < 0 || y < 0 || x >= g->w || y >= g->h)
         return;
-    ml_Cell *c = cell_at(g, (int)x, (int)y);
+    ml_Cell *c = ml_grid_at(g, (int)x, (int)y);
     int all = c->line | bits;
     const char *z = g->ascii ? ascii_line(all) : LINES[all];
 
@@ -365,7 +376,7 @@ static int used(const ml_Grid *g, int y)
 {
     int w = g->w;
 
-    while (w > 0 && ml_streq(cell_at(g, w - 1, y)->z, " "))
+    while (w > 0 && ml_streq(ml_grid_at(g, w - 1, y)->z, " "))
         w--;
     return w;
 }
@@ -374,7 +385,7 @@ void ml_grid_text(const ml_Grid *g, ml_Text *out)
 {
     for (int y = 0; y < g->h; y++) {
         for (int x = 0, w = used(g, y); x < w; x++)
-            ml_text_add(out, cell_at(g, x, y)->z);
+            ml_text_add(out, ml_grid_at(g, x, y)->z);
         ml_text_char(out, '\n');
     }
 }
@@ -400,7 +411,7 @@ void ml_grid_roles(const ml_Grid *g, ml_Text *out)
         size_t from = out->n;
 
         for (int x = 0; x < g->w; x++)
-            ml_text_char(out, letter(cell_at(g, x, y)));
+            ml_text_char(out, letter(ml_grid_at(g, x, y)));
         while (out->n > from && out->p[out->n - 1] == ' ')
             out->p[--out->n] = '\0';
         ml_text_char(out, '\n');

@@ -1,7 +1,7 @@
 /*
  * grid - a screen as cells: what stands where, and in which role. Prompt line, panes and
- * pictures in characters draw into a grid; a back end copies it to a terminal (curses) or
- * prints it (text). Nothing else writes to a screen that a grid owns.
+ * pictures in characters draw into a grid; a writer (writer.h) makes a terminal show it, or
+ * it is printed as text. Nothing else writes to a screen that a grid owns.
  *
  * One place owns widths: a character of two columns takes two cells, the second is its
  * tail; combining characters join the cell before. What lies outside is cut, never an
@@ -11,8 +11,7 @@
 #define ML_REPL_SCREEN_GRID_H
 
 #include "core/base/text.h"
-
-struct ml_Theme; /* theme.h: how roles look on a terminal */
+#include "core/vec.h"
 
 /* What a cell is, not how it looks: roles.def has their names and the look in each theme.
  */
@@ -23,13 +22,21 @@ typedef enum ml_CellRole {
     ML_N_ROLES
 } ml_CellRole;
 
+typedef struct ml_RoleSpan { /* bytes [from, to) of a text, in order, not overlapping */
+    uint32_t from, to;
+    uint8_t role; /* ml_CellRole */
+} ml_RoleSpan;
+typedef ML_VEC(ml_RoleSpan) ml_RoleSpans;
+
 enum { ML_CELL_BYTES = 16 }; /* a base character and the marks above it, UTF-8 */
+enum { ML_OWN_BYTES = 128 };
 
 typedef struct ml_Cell {
     char z[ML_CELL_BYTES]; /* "" for the tail of a wide character; " " when empty */
     uint8_t role;
     uint8_t attr; /* ML_ATTR_..., on top of the role */
     uint8_t line; /* a piece of a box's border: which sides it reaches; 0: none */
+    uint8_t own;  /* in place of the role: a sequence of the grid's `own`; 0: none */
 } ml_Cell;
 
 enum {
@@ -46,6 +53,7 @@ typedef struct ml_Grid {
     ml_Cell *cells;         /* h rows of w */
     int cursor_x, cursor_y; /* -1: no cursor */
     bool ascii;             /* box and marker characters are replaced when they are put */
+    char own[8][ML_OWN_BYTES]; /* looks from outside, as sequences: a prompt's; "": free */
 } ml_Grid;
 
 typedef struct ml_Rect {
@@ -56,6 +64,8 @@ void ml_grid_init(ml_Grid *g, int w, int h, bool ascii); /* at least 1x1 */
 void ml_grid_free(ml_Grid *g);
 void ml_grid_resize(ml_Grid *g, int w, int h); /* and clears */
 void ml_grid_clear(ml_Grid *g);
+void ml_grid_copy(ml_Grid *to, const ml_Grid *from);
+ml_Cell *ml_grid_at(const ml_Grid *g, int x, int y);
 void ml_grid_fill(ml_Grid *g, ml_Rect r, ml_CellRole role); /* blanks */
 
 /* Puts text at (x, y), cut to `in` and the grid; control characters show as ^X. Returns the
@@ -78,6 +88,14 @@ void ml_grid_hline(ml_Grid *g, int x, int y, int w,
                    ml_CellRole role); /* joins boxes: ├ ┤ ┬ ┴ ┼ */
 void ml_grid_vline(ml_Grid *g, int x, int y, int h, ml_CellRole role);
 
+/* ---- columns (widths.c)
+ * Text that is printed: escape sequences take none, other controls one. */
+size_t ml_columns(const char *text);
+size_t ml_columns_to(const char *p, const char *end);
+/* The bytes of the longest begin that fits into so many columns. */
+size_t ml_columns_fit(const char *text, size_t columns);
+/* The next character with what shows nothing before it; *columns grows by what is seen. */
+const char *ml_next_char(const char *p, size_t *columns);
 /* Columns of UTF-8 text, as ml_grid_put takes in a grid that is not ascii; of one
  * character, and its bytes. */
 int ml_text_columns(const char *text, size_t n);
@@ -94,7 +112,5 @@ int ml_grid_columns(const ml_Grid *g, const char *text, size_t n);
  * of the role (roles.def) or of the bar that it stands on, for tests. */
 void ml_grid_text(const ml_Grid *g, ml_Text *out);
 void ml_grid_roles(const ml_Grid *g, ml_Text *out);
-/* The same with escape sequences of a theme: for a pipe or a terminal without curses. */
-void ml_grid_ansi(const ml_Grid *g, const struct ml_Theme *t, ml_Text *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * screen - where a grid is shown and events come from: a terminal (curses.c), or a script
+ * screen - where a grid is shown and events come from: a terminal (screen.c), or a script
  * without one (view/script.c). Source: interaction 10.
  */
 #ifndef ML_REPL_SCREEN_SCREEN_H

@@ -345,8 +345,6 @@ ml_Depth ml_theme_depth(int colors)
     return ML_DEPTH_8;
 }
 
-/* ---- sequences */
-
 ml_Look ml_theme_look(const ml_Theme *t, ml_CellRole role, int attr)
 {
     ml_Look l = t->look[role];
@@ -366,68 +364,4 @@ ml_Look ml_theme_look(const ml_Theme *t, ml_CellRole role, int attr)
     }
     l.attr |= attr & (B | U | R | D);
     return l;
-}
-
-static void add_color(ml_Text *out, ml_Depth depth, int32_t c, bool ground)
-{
-    if (c == ML_COLOR_DEFAULT)
-        return;
-    if (depth == ML_DEPTH_TRUE)
-        ml_text_fmt(out, ";%d;2;%d;%d;%d", ground ? 48 : 38, (int)(c >> 16 & 255),
-                    (int)(c >> 8 & 255), (int)(c & 255));
-    else if (depth == ML_DEPTH_256)
-        ml_text_fmt(out, ";%d;5;%d", ground ? 48 : 38, (int)c);
-    else if (c < 8)
-        ml_text_fmt(out, ";%d", (int)c + (ground ? 40 : 30));
-    else
-        ml_text_fmt(out, ";%d", (int)c - 8 + (ground ? 100 : 90));
-}
-
-void ml_look_sgr(const ml_Theme *t, ml_Look look, ml_Text *out)
-{
-    ml_text_add(out, "\x1b[0");
-    if (look.attr & B)
-        ml_text_add(out, ";1");
-    if (look.attr & D)
-        ml_text_add(out, ";2");
-    if (look.attr & U)
-        ml_text_add(out, ";4");
-    if (look.attr & R)
-        ml_text_add(out, ";7");
-    add_color(out, t->depth, look.fg, false);
-    add_color(out, t->depth, look.bg, true);
-    ml_text_char(out, 'm');
-}
-
-void ml_theme_sgr(const ml_Theme *t, ml_CellRole role, int attr, ml_Text *out)
-{
-    ml_look_sgr(t, ml_theme_look(t, role, attr), out);
-}
-
-void ml_grid_ansi(const ml_Grid *g, const ml_Theme *t, ml_Text *out)
-{
-    for (int y = 0; y < g->h; y++) {
-        const ml_Cell *row = &g->cells[(size_t)y * (size_t)g->w];
-        ml_Look last = {ML_COLOR_DEFAULT, ML_COLOR_DEFAULT, 0};
-        int w = g->w;
-
-        while (w > 0 && ml_streq(row[w - 1].z, " ")) {
-            ml_Look l = ml_theme_look(t, (ml_CellRole)row[w - 1].role, row[w - 1].attr);
-
-            if (l.bg != ML_COLOR_DEFAULT || (l.attr & (U | R)))
-                break;
-            w--;
-        }
-        for (int x = 0; x < w; x++) {
-            ml_Look l = ml_theme_look(t, (ml_CellRole)row[x].role, row[x].attr);
-
-            if (l.fg != last.fg || l.bg != last.bg || l.attr != last.attr)
-                ml_look_sgr(t, l, out);
-            last = l;
-            ml_text_add(out, row[x].z);
-        }
-        if (last.fg != ML_COLOR_DEFAULT || last.bg != ML_COLOR_DEFAULT || last.attr)
-            ml_text_add(out, "\x1b[0m");
-        ml_text_char(out, '\n');
-    }
 }

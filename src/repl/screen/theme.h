@@ -52,8 +52,5 @@ ml_Depth ml_theme_depth(int colors);
 
 /* A cell's role and attributes together. */
 ml_Look ml_theme_look(const ml_Theme *t, ml_CellRole role, int attr);
-/* The escape sequence that switches to a look, from the terminal's normal state. */
-void ml_look_sgr(const ml_Theme *t, ml_Look look, ml_Text *out);
-void ml_theme_sgr(const ml_Theme *t, ml_CellRole role, int attr, ml_Text *out);
 
 #endif

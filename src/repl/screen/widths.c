@@ -1,6 +1,6 @@
 /*
- * widths - the columns that a character takes, without asking the locale: a screen, a
- * golden file and a pipe must agree. Two tables of ranges: characters of two columns, and
+ * widths - the columns that characters and texts take: they are counted here and nowhere
+ * else, without asking the locale: a screen, a golden file and a pipe must agree. Two tables of ranges: characters of two columns, and
  * those that join the character before. What a terminal would act on (controls,
  * bidirectional overrides) and what is no UTF-8 is told apart here, and shown as something
  * else by grid.c. Source: UAX #11 (East Asian Width W, F), general categories Mn, Me, Cf of
@@ -9,6 +9,7 @@
 #include "repl/screen/grid.h"
 
 #include "core/base/utf8.h"
+#include "repl/screen/terminal.h"
 
 typedef struct Range {
     uint32_t from, to;
@@ -190,6 +191,48 @@ bool ml_char_odd(const char *p, size_t n)
     return k == 0 || is_odd(decode(p, k));
 }
 
+const char *ml_next_char(const char *p, size_t *columns)
+{
+    size_t bytes = ml_escape_length(p);
+
+    if (bytes > 0)
+        return p + bytes;
+    if ((unsigned char)*p < 0x80) {
+        ++*columns;
+        return p + 1;
+    }
+    *columns += (size_t)ml_char_columns(p, strnlen(p, 4), &bytes);
+    return p + bytes;
+}
+
+size_t ml_columns_to(const char *p, const char *end)
+{
+    size_t n = 0;
+
+    while (p < end)
+        p = ml_next_char(p, &n);
+    return n;
+}
+
+size_t ml_columns(const char *text)
+{
+    return ml_columns_to(text, text + strlen(text));
+}
+
+size_t ml_columns_fit(const char *text, size_t columns)
+{
+    const char *p = text;
+
+    for (size_t n = 0; *p;) {
+        const char *next = ml_next_char(p, &n);
+
+        if (n > columns)
+            break;
+        p = next;
+    }
+    return (size_t)(p - text);
+}
+
 int ml_text_columns(const char *text, size_t n)
 {
     int columns = 0;
@@ -197,4 +240,20 @@ int ml_text_columns(const char *text, size_t n)
     for (size_t k; n > 0; text += k, n -= k)
         columns += ml_char_columns(text, n, &k);
     return columns;
+}
+
+size_t ml_text_fitting(const char *z, size_t n, int room)
+{
+    size_t at = 0, bytes = 0;
+    int w = 0;
+
+    while (at < n) {
+        int c = ml_char_columns(z + at, n - at, &bytes);
+
+        if (bytes == 0 || w + c > room)
+            break;
+        w += c;
+        at += bytes;
+    }
+    return at;
 }

@@ -4,11 +4,10 @@
 
 #include <math.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "repl/out/data.h"
+#include "core/json/data.h"
 #include "repl/out/interrupt.h"
 
 #define QUIET      0.15 /* seconds that need no word at a screen (interaction 1) */
@@ -53,14 +52,14 @@ void ml_progress_begin(ml_Progress *p, ml_Session *ss, const char *what)
 
 static void tell_json(ml_Progress *p, double share, const char *text, double spent)
 {
-    ml_Data d = {.n = 0};
+    ml_Data d = {.schema = true};
 
     if (!ml_progress_due(p->ss, &p->line_at))
         return;
     ml_data_row(&d);
     ml_data_str(&d, "progress", p->what);
     ml_data_real(&d, "share", share);
-    ml_data_real(&d, "seconds", spent);
+    ml_data_real(&d, "elapsed", spent);
     ml_data_str(&d, "text", text);
     ml_err(&p->ss->out, ml_data_lines(&d));
     ml_data_free(&d);
@@ -80,19 +79,6 @@ static void add_line(ml_Text *t, const ml_Progress *p, double share, const char 
     }
     if (text && *text)
         ml_text_fmt(t, "   %s", text);
-}
-
-/* As many bytes as fit into so many columns. */
-static int fitting(const char *z, size_t columns)
-{
-    size_t n = 0;
-
-    while (z[n]) {
-        if (((unsigned char)z[n] & 0xc0) != 0x80 && columns-- == 0)
-            break;
-        n++;
-    }
-    return (int)n;
 }
 
 /* What replays sessions wants the same text on a slow machine. */
@@ -118,11 +104,7 @@ void ml_progress(ml_Progress *p, double share, const char *text)
     if (p->live && now - p->line_at >= EVERY_LINE) {
         p->line_at = now;
         add_line(&t, p, share, text, spent);
-        const char *z = ml_text_z(&t);
-
-        fprintf(stderr, "\r%.*s\033[K", fitting(z, (size_t)p->ss->out.width - 1), z);
-        fflush(stderr);
-        p->ss->out.status = true;
+        ml_out_status(&p->ss->out, ml_text_z(&t));
     } else if (!p->live &&
                !getenv("ML_REPLAYED")) { /* set where a transcript is replayed */
         int tenth = isnan(share) ? 0 : (int)(10 * share);

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "core/base/file.h"
-#include "repl/out/error_data.h"
 #include "repl/session/session.h"
+#include "work/fact/fact.h"
 
 int ml_status_of(ml_ErrorCode code)
 {
@@ -55,9 +55,12 @@ static void say_error(ml_Session *ss, ml_Failure *f, const char *at, ml_RenderLe
 static void say_error_data(ml_Session *ss, ml_Failure *f, const char *at,
                            ml_RenderLevel level)
 {
-    ml_Data d = {.n = 0};
+    ml_Data d = {.schema = true};
 
-    ml_error_data(&d, f, at, level == ML_RENDER_BRIEF || level == ML_RENDER_DETAIL);
+    ml_data_row(&d);
+    ml_data_fields(
+        &d, &ml_error_fields,
+        &(ml_ErrorRow){f, at, level == ML_RENDER_BRIEF || level == ML_RENDER_DETAIL});
     ml_err(&ss->out, ml_data_lines(&d));
     ml_data_free(&d);
 }

@@ -43,7 +43,7 @@ static void announce_data(ml_Session *ss)
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
     ml_StmtVec blocks = {0};
     const ml_Expr *count;
-    ml_Data d = {.n = 0};
+    ml_Data d = {.schema = true};
 
     ml_data_row(&d);
     ml_data_str(&d, "focus", ml_schedule_name(s));

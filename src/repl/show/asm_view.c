@@ -6,9 +6,10 @@
  */
 #include "repl/show/asm_view.h"
 
-#include "repl/show/asm_loops.h"
-
 #include <stdlib.h>
+
+#include "repl/screen/terminal.h"
+#include "repl/show/asm_loops.h"
 
 typedef ml_AsmLine Line;
 typedef ml_AsmLines Lines;
@@ -257,7 +258,7 @@ static void add_line(View *w, const Line *l)
         ml_push(w->cx, w->lines, l->label ? 0 : l->line);
     } else if (!w->plain && l->line && !l->label) {
         const char *hue = w->hues ? ml_asm_hue(w->hues, l->line) : "";
-        ml_text_fmt(w->out, "%s%4u%s | ", hue, l->line, *hue ? "\033[0m" : "");
+        ml_text_fmt(w->out, "%s%4u%s | ", hue, l->line, ml_style(*hue, ML_STYLE_PLAIN));
     } else if (!w->plain)
         ml_text_add(w->out, "     | ");
     if (!l->label)
@@ -276,12 +277,9 @@ static bool near_wanted(const Lines *v, size_t k, uint32_t from, uint32_t to)
 
 const char *ml_asm_hue(const ml_AsmSummary *sum, uint32_t line)
 {
-    static const char *const HUES[ML_ASM_HUES] = {"\033[36m", "\033[33m", "\033[35m",
-                                                  "\033[34m", "\033[32m", "\033[31m"};
-
     for (uint32_t k = 0; k < sum->n_lines; k++)
         if (sum->line[k] == line)
-            return HUES[k % ML_ASM_HUES];
+            return ml_style(true, ML_STYLE_HUE + k % ML_HUES);
     return "";
 }
 

@@ -7,7 +7,7 @@
 #include "core/ctx.h"
 #include "core/vec.h"
 
-enum { ML_ASM_LINES = 16, ML_ASM_HUES = 6 };
+enum { ML_ASM_LINES = 16 };
 typedef struct ml_AsmSummary {            /* of the hottest loop, or of everything */
     uint32_t n_lines, line[ML_ASM_LINES]; /* of the program, ascending; the first ones */
     size_t instructions, fmas, loads, stores, spills;
@@ -18,10 +18,10 @@ typedef ML_VEC(uint32_t) ml_AsmNumbers; /* of each line of the text; 0: none */
 typedef struct ml_AsmOpts {
     uint32_t from, to; /* lines of the program that are wanted; 0: all */
     uint32_t near_from,
-        near_to;        /* where the hottest loop is looked for first; 0: anywhere */
-    bool color;         /* line numbers in the hues of ml_asm_hue */
+        near_to;          /* where the hottest loop is looked for first; 0: anywhere */
+    bool color;           /* line numbers in the hues of ml_asm_hue */
     ml_AsmNumbers *lines; /* the numbers go there, in cx, not before the text; or NULL */
-    bool plain;         /* without them, and labels by their order: to be compared */
+    bool plain;           /* without them, and labels by their order: to be compared */
 } ml_AsmOpts;
 /* The sequence that begins the hue of a line of the hottest loop, the same on both sides;
  * "" for other lines. */

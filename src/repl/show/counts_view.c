@@ -376,131 +376,6 @@ static void write_function(View *v)
     each_site(v, write_site, &w);
 }
 
-/* ---- data */
-
-static void put_number(View *v, ml_Data *d, const char *key, ml_Number n)
-{
-    if (n.how == ML_UNKNOWN)
-        ml_data_json(d, key, "null");
-    else if (!n.expr)
-        ml_data_int(d, key, n.n);
-    else {
-        ml_Text t = {0};
-
-        n.how = ML_EXACT;
-        ml_text_number(v->cx, &t, n, ML_UNIT_COUNT, v->names, true);
-        ml_data_str(d, key, ml_text_z(&t));
-        ml_text_free(&t);
-    }
-}
-
-typedef enum Part { BYTES, ELEMENTS, LOADS, STORES, PARTS } Part;
-static const char *const PART[] = {"bytes", "elements", "loads", "stores"};
-
-static ml_Number part_of(const ml_Touched *t, Part p)
-{
-    return p == BYTES      ? t->bytes
-           : p == ELEMENTS ? t->elements
-           : p == LOADS    ? t->loads
-                           : t->stores;
-}
-
-static void put_part(View *v, ml_Data *d, const ml_LoopFacts *f, Part p)
-{
-    ml_data_object(d, PART[p]);
-    for (uint32_t k = 0; k < f->n_touched; k++) {
-        const ml_Touched *t = &f->touched[k];
-
-        put_number(v, d, name_of(v, t->buffer->uid, t->buffer->name), part_of(t, p));
-    }
-    ml_data_end(d);
-}
-
-static void put_reuse(View *v, ml_Data *d, const ml_LoopFacts *f)
-{
-    ml_data_object(d, "reuse");
-    for (uint32_t k = 0; k < f->n_touched; k++)
-        ml_data_real(d, name_of(v, f->touched[k].buffer->uid, f->touched[k].buffer->name),
-                     ml_reuse(&f->touched[k], NULL));
-    ml_data_end(d);
-}
-
-static void put_strides(View *v, ml_Data *d, const ml_LoopFacts *f)
-{
-    ml_Text t = {0};
-
-    ml_data_list(d, "strides");
-    for (uint32_t k = 0; k < f->n_strides; k++) {
-        const ml_Stride *s = &f->strides[k];
-
-        ml_data_object(d, NULL);
-        ml_text_clear(&t);
-        ml_text_access(v->cx, &t, s->site, v->names);
-        ml_data_str(d, "access", ml_text_z(&t));
-        ml_data_str(d, "buffer", name_of(v, s->site->buffer->uid, s->site->buffer->name));
-        if (s->site->block)
-            ml_data_str(d, "block", name_of(v, s->site->block->tag, s->site->block->name));
-        ml_data_bool(d, "store", s->site->write);
-        ml_data_str(d, "kind", ml_stride_kind_name((ml_StrideKind)s->kind));
-        if (s->kind != ML_STRIDE_OPEN)
-            put_number(v, d, "stride", (ml_Number){.n = s->n, .expr = s->expr});
-        ml_data_end(d);
-    }
-    ml_data_end(d);
-    ml_text_free(&t);
-}
-
-static void put_bound(ml_Data *d, bool *open, const char *a, const char *b)
-{
-    ml_Text t = {0};
-
-    if (!*open)
-        ml_data_list(d, "at_most");
-    *open = true;
-    ml_text_fmt(&t, "%s%s%s", a, b ? "." : "", b ? b : "");
-    ml_data_str(d, NULL, ml_text_z(&t));
-    ml_text_free(&t);
-}
-
-static void put_bounds(View *v, ml_Data *d, const ml_LoopFacts *f)
-{
-    bool open = false;
-
-    if (f->extent.how == ML_AT_MOST)
-        put_bound(d, &open, "extent", NULL);
-    if (f->flops.how == ML_AT_MOST)
-        put_bound(d, &open, "flops", NULL);
-    if (v->o->all && f->iterations.how == ML_AT_MOST)
-        put_bound(d, &open, "iterations", NULL);
-    for (Part p = BYTES; p < (v->o->all ? PARTS : ELEMENTS); p++)
-        for (uint32_t k = 0; k < f->n_touched; k++)
-            if (part_of(&f->touched[k], p).how == ML_AT_MOST)
-                put_bound(
-                    d, &open, PART[p],
-                    name_of(v, f->touched[k].buffer->uid, f->touched[k].buffer->name));
-    if (open)
-        ml_data_end(d);
-}
-
-static void put_loop(View *v, ml_Data *d, const ml_LoopFacts *f)
-{
-    ml_data_row(d);
-    ml_data_str(d, "loop", loop_name(v, f->loop));
-    put_number(v, d, "extent", f->extent);
-    put_number(v, d, "flops", f->flops);
-    put_part(v, d, f, BYTES);
-    if (v->o->all) {
-        ml_data_int(d, "depth", f->depth);
-        put_number(v, d, "iterations", f->iterations);
-        put_part(v, d, f, ELEMENTS);
-        put_part(v, d, f, LOADS);
-        put_part(v, d, f, STORES);
-        put_reuse(v, d, f);
-        put_strides(v, d, f);
-    }
-    put_bounds(v, d, f);
-}
-
 /* ---- both */
 
 static bool each_function(View *v, int version,
@@ -553,9 +428,14 @@ bool ml_show_counts(ml_Session *ss, ml_Schedule *s, int version, const ml_Counts
 static void data_one(View *v, const ml_Func *f, void *user)
 {
     (void)f;
-    for (size_t k = 0; k < v->counts.n; k++)
-        if (wanted(v, &v->counts.loops[k]))
-            put_loop(v, user, &v->counts.loops[k]);
+    for (size_t k = 0; k < v->counts.n; k++) {
+        ml_LoopRow row = {v->cx, v->names, &v->counts.loops[k], !v->o->all};
+
+        if (!wanted(v, row.f))
+            continue;
+        ml_data_row(user);
+        ml_data_fields(user, &ml_loop_fields, &row);
+    }
 }
 
 bool ml_counts_data(ml_Schedule *s, int version, const ml_CountsOpts *o, ml_Data *d)

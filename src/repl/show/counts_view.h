@@ -3,7 +3,7 @@
 #ifndef ML_REPL_SHOW_COUNTS_VIEW_H
 #define ML_REPL_SHOW_COUNTS_VIEW_H
 
-#include "repl/out/data.h"
+#include "core/json/data.h"
 #include "repl/session/session.h"
 #include "verify/count/counts.h"
 

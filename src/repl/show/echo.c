@@ -11,11 +11,12 @@
 
 #include "core/base/arena.h"
 #include "core/index/index.h"
-#include "repl/out/data.h"
+#include "core/json/data.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/session.h"
 #include "repl/show/diff.h"
 #include "repl/show/show.h"
+#include "work/fact/fact.h"
 
 /* ---- what was printed */
 
@@ -330,27 +331,19 @@ static void echo_step(ml_Session *ss, ml_Schedule *s, int version)
 /* --json: {"step": 2, "primitive": "split", "version": 7, …}. */
 static void tell_step(ml_Session *ss, ml_Schedule *s, int version)
 {
-    ml_Data d = {.n = 0};
-    ml_Step step, before;
+    ml_VersionRow r = {.s = s, .version = version};
+    ml_Data d = {.schema = true};
+    ml_Step before;
     int n = 0;
 
-    if (!ml_version_step(s, version, &step))
+    if (!ml_version_step(s, version, &r.step))
         return;
     for (int v = version; ml_version_step(s, v, &before) && before.prim; v = before.parent)
         n++;
     ml_data_row(&d);
     ml_data_int(&d, "step", n);
-    ml_data_str(&d, "primitive", step.prim ? step.prim->name : NULL);
-    ml_data_int(&d, "version", version);
-    ml_data_int(&d, "parent", step.parent);
     ml_data_str(&d, "schedule", ml_schedule_name(s));
-    ml_data_str(&d, "line", step.line);
-    ml_data_str(&d, "headline", step.headline);
-    ml_data_real(&d, "seconds", step.seconds);
-    ml_data_list(&d, "notes");
-    for (size_t k = 0; k < step.n_notes; k++)
-        ml_data_str(&d, NULL, step.notes[k]);
-    ml_data_end(&d);
+    ml_data_fields(&d, &ml_version_fields, &r);
     ml_out(&ss->out, ml_data_lines(&d));
     ml_data_free(&d);
 }

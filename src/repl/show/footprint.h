@@ -2,7 +2,7 @@
 #ifndef ML_REPL_SHOW_FOOTPRINT_H
 #define ML_REPL_SHOW_FOOTPRINT_H
 
-#include "repl/bind/work/counts.h"
+#include "work/fact/fact.h"
 
 /* 64 B, 4 KiB, 1.5 MiB */
 void ml_text_bytes(ml_Text *out, int64_t bytes);

@@ -1,5 +1,5 @@
 /* memory_data - what :memory tells, as data. */
-#include "repl/out/data.h"
+#include "core/json/field.h"
 #include "repl/show/memory_text.h"
 
 static void data_times(ml_Data *d, const char *key, const ml_PerElement *p,
@@ -22,9 +22,9 @@ static void data_times(ml_Data *d, const char *key, const ml_PerElement *p,
     ml_data_end(d);
 }
 
-static void data_distances(ml_Data *d, const uint64_t *v, uint64_t cold)
+static void data_distances(ml_Data *d, const char *key, const uint64_t *v, uint64_t cold)
 {
-    ml_data_object(d, "reuse");
+    ml_data_object(d, key);
     ml_data_int(d, "first_touch", (int64_t)cold);
     ml_data_list(d, "distance");
     for (uint32_t b = 0; b < ML_DISTANCE_BINS; b++) {
@@ -43,11 +43,12 @@ static void data_distances(ml_Data *d, const uint64_t *v, uint64_t cold)
     ml_data_end(d);
 }
 
-static void data_accesses(ml_MemoryTell *c, ml_Data *d)
+static void tell_accesses(ml_Data *d, const char *key, const void *s)
 {
+    const ml_MemoryTell *c = s;
     const ml_MemoryFacts *f = c->f;
 
-    ml_data_list(d, "accesses");
+    ml_data_list(d, key);
     for (uint32_t k = 0; k < f->n_accesses; k++) {
         const ml_AccessTouches *a = &f->accesses[k];
 
@@ -72,17 +73,18 @@ static void data_accesses(ml_MemoryTell *c, ml_Data *d)
                 ml_data_int(d, ml_memory_loop(c, f->loops[a->strides[n].loop].var),
                             a->strides[n].bytes);
         ml_data_end(d);
-        data_distances(d, a->distance, a->cold);
+        data_distances(d, "distances", a->distance, a->cold);
         ml_data_end(d);
     }
     ml_data_end(d);
 }
 
-static void data_parallel(ml_MemoryTell *c, ml_Data *d)
+static void tell_parallel(ml_Data *d, const char *key, const void *s)
 {
+    const ml_MemoryTell *c = s;
     const ml_MemoryFacts *f = c->f;
 
-    ml_data_list(d, "parallel");
+    ml_data_list(d, key);
     for (uint32_t k = 0; k < f->n_parallel; k++) {
         const ml_ParallelTouches *p = &f->parallel[k];
 
@@ -124,39 +126,14 @@ static void data_parallel(ml_MemoryTell *c, ml_Data *d)
     ml_data_end(d);
 }
 
-void ml_memory_data(ml_MemoryTell *c)
+static void tell_loops(ml_Data *d, const char *key, const void *s)
 {
-    const ml_MemoryFacts *f = c->f;
-    ml_Data *d = ml_session_data(c->ss);
+    const ml_MemoryTell *c = s;
 
-    if (!d)
-        return;
-    ml_data_one(d);
-    ml_data_str(d, "buffer", c->name);
-    ml_data_bool(d, "exact", f->exact);
-    if (f->cut) {
-        ml_Text t = {0};
-        ml_memory_caps(c, &t);
-        ml_data_str(d, "walked", ml_text_z(&t));
-        ml_text_free(&t);
-    }
-    ml_data_int(d, "accesses_walked", (int64_t)f->touches);
-    ml_data_real(d, "accesses_expected", f->expected);
-    ml_data_int(d, "elements", f->elements);
-    ml_data_int(d, "element_bytes", f->element_bytes);
-    ml_data_int(d, "lines", (int64_t)f->lines);
-    ml_data_int(d, "lines_touched", (int64_t)f->lines_touched);
-    data_times(d, "loads", &f->loads, f->elements);
-    data_times(d, "stores", &f->stores, f->elements);
-    ml_data_object(d, "redundant");
-    ml_data_int(d, "overwritten", (int64_t)f->overwritten);
-    ml_data_int(d, "never_loaded", (int64_t)f->unread);
-    ml_data_int(d, "computed_again", (int64_t)f->again);
-    ml_data_end(d);
-    data_distances(d, f->distance, f->cold);
-    ml_data_list(d, "loops");
-    for (uint32_t k = 0; k < f->n_loops; k++) {
-        const ml_LoopTouches *l = &f->loops[k];
+    ml_data_list(d, key);
+    for (uint32_t k = 0; k < c->f->n_loops; k++) {
+        const ml_LoopTouches *l = &c->f->loops[k];
+
         if (l->touches <= 0)
             continue;
         ml_data_object(d, NULL);
@@ -170,6 +147,54 @@ void ml_memory_data(ml_MemoryTell *c)
         ml_data_end(d);
     }
     ml_data_end(d);
-    data_accesses(c, d);
-    data_parallel(c, d);
 }
+
+static void tell_walked(ml_Data *d, const char *key, const void *s)
+{
+    const ml_MemoryTell *c = s;
+    ml_Text t = {0};
+
+    if (!c->f->cut)
+        return;
+    ml_memory_caps(c, &t);
+    ml_data_str(d, key, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+static void tell_loads(ml_Data *d, const char *key, const void *s)
+{
+    const ml_MemoryFacts *f = ((const ml_MemoryTell *)s)->f;
+
+    data_times(d, key, &f->loads, f->elements);
+}
+
+static void tell_stores(ml_Data *d, const char *key, const void *s)
+{
+    const ml_MemoryFacts *f = ((const ml_MemoryTell *)s)->f;
+
+    data_times(d, key, &f->stores, f->elements);
+}
+
+static void tell_redundant(ml_Data *d, const char *key, const void *s)
+{
+    const ml_MemoryFacts *f = ((const ml_MemoryTell *)s)->f;
+
+    ml_data_object(d, key);
+    ml_data_int(d, "overwritten", (int64_t)f->overwritten);
+    ml_data_int(d, "never_loaded", (int64_t)f->unread);
+    ml_data_int(d, "computed_again", (int64_t)f->again);
+    ml_data_end(d);
+}
+
+static void tell_reuse(ml_Data *d, const char *key, const void *s)
+{
+    const ml_MemoryFacts *f = ((const ml_MemoryTell *)s)->f;
+
+    data_distances(d, key, f->distance, f->cold);
+}
+
+#define ML_FIELDS       "repl/show/memory.def"
+#define ML_FIELDS_TABLE ml_memory_fields
+#define ML_FIELDS_NAME  "memory"
+#define ML_FIELDS_WHAT  "how a buffer is used"
+#include "core/json/field_table.def"

@@ -25,12 +25,17 @@ static void number(ml_MemoryTell *c, double v, size_t width)
     ml_text_free(&n);
 }
 
-static void plain(ml_Text *t, uint64_t v)
+/* The words with numbers in the places of #. */
+static void say(ml_Text *t, const char *words, const uint64_t *v)
 {
-    ml_text_thousands(t, (int64_t)v);
+    for (; *words; words++)
+        if (*words == '#')
+            ml_text_thousands(t, (int64_t)*v++);
+        else
+            ml_text_char(t, *words);
 }
 
-const char *ml_memory_loop(ml_MemoryTell *c, const ml_Var *v)
+const char *ml_memory_loop(const ml_MemoryTell *c, const ml_Var *v)
 {
     const char *n = ml_name_of(c->s, v->uid);
 
@@ -38,7 +43,7 @@ const char *ml_memory_loop(ml_MemoryTell *c, const ml_Var *v)
 }
 
 /* `the first 3 of 14 iterations of h, the first of w` */
-void ml_memory_caps(ml_MemoryTell *c, ml_Text *t)
+void ml_memory_caps(const ml_MemoryTell *c, ml_Text *t)
 {
     for (uint32_t k = 0; k < c->f->n_caps; k++) {
         ml_text_add(t, k ? ", " : "");
@@ -65,10 +70,7 @@ static void head(ml_MemoryTell *c)
     ml_text_add(t, ", ");
     ml_text_bytes(t, f->elements * f->element_bytes);
     ml_text_fmt(t, ", %s; ", f->param ? "a parameter" : f->buffer->scope.name);
-    plain(t, f->lines_touched);
-    ml_text_add(t, " of ");
-    plain(t, f->lines);
-    ml_text_add(t, " lines touched\n");
+    say(t, "# of # lines touched\n", (uint64_t[]){f->lines_touched, f->lines});
     if (f->cut) {
         ml_text_add(t, "a part of the program: ");
         ml_memory_caps(c, t);
@@ -104,13 +106,10 @@ static void spread(ml_MemoryTell *c, const char *what, const ml_PerElement *p)
     ml_text_fmt(&c->t, "%s ", what);
     for (uint32_t k = 0; k < p->n; k++) {
         ml_text_add(&c->t, k ? ", " : "");
-        plain(&c->t, p->times[k]);
-        if (p->to[k] != p->times[k]) {
-            ml_text_add(&c->t, " to ");
-            plain(&c->t, p->to[k]);
-        }
-        ml_text_add(&c->t, "× on ");
-        plain(&c->t, p->elements[k]);
+        say(&c->t, "#", (uint64_t[]){p->times[k]});
+        if (p->to[k] != p->times[k])
+            say(&c->t, " to #", (uint64_t[]){p->to[k]});
+        say(&c->t, "× on #", (uint64_t[]){p->elements[k]});
     }
     ml_text_add(&c->t, " elements\n");
 }
@@ -128,37 +127,39 @@ static void redundant(ml_MemoryTell *c)
         ml_text_add(&c->t, "none\n");
         return;
     }
-    plain(&c->t, all);
-    ml_text_fmt(&c->t, " of all stores, %.3g %%\n",
-                100 * (double)all / (double)f->stores.total);
+    say(&c->t, "# of all stores", &all);
+    ml_text_fmt(&c->t, ", %.3g %%\n", 100 * (double)all / (double)f->stores.total);
     for (uint32_t k = 0; k < f->n_accesses; k++) {
         const ml_AccessTouches *a = &f->accesses[k];
-        const char *at;
+        const struct {
+            uint64_t n;
+            const char *words;
+        } parts[] = {{a->overwritten, "# stored over before any load"},
+                     {f->exact ? a->unread : 0, "# never loaded"},
+                     {a->again, "# computed again (the element had been stored there)"}};
+        const char *between = ": ";
 
         if (a->memory != f->buffer || !a->store ||
-            a->overwritten + (f->exact ? a->unread : 0) + a->again == 0)
+            parts[0].n + parts[1].n + parts[2].n == 0)
             continue;
-        at = ml_memory_block(c, a->stmt);
-        ml_text_fmt(&c->t, "  %s: ", at);
-        const char *between = "";
-        if (a->overwritten) {
-            plain(&c->t, a->overwritten);
-            ml_text_add(&c->t, " stored over before any load");
-            between = ", ";
-        }
-        if (a->unread && f->exact) {
-            ml_text_add(&c->t, between);
-            plain(&c->t, a->unread);
-            ml_text_add(&c->t, " never loaded");
-            between = ", ";
-        }
-        if (a->again) {
-            ml_text_add(&c->t, between);
-            plain(&c->t, a->again);
-            ml_text_add(&c->t, " computed again (the element had been stored there)");
-        }
+        ml_text_fmt(&c->t, "  %s", ml_memory_block(c, a->stmt));
+        for (size_t m = 0; m < ML_COUNT(parts); m++)
+            if (parts[m].n > 0) {
+                ml_text_add(&c->t, between);
+                say(&c->t, parts[m].words, &parts[m].n);
+                between = ", ";
+            }
         ml_text_char(&c->t, '\n');
     }
+}
+
+/* Distances of a bin: `4`, `5 to 8`. */
+static void add_bin(ml_Text *t, uint32_t bin, bool narrow)
+{
+    uint64_t at[2];
+
+    ml_distance_bin(bin, &at[0], &at[1]);
+    say(t, at[0] == at[1] ? "#" : narrow ? "from #" : "# to #", at);
 }
 
 static void distances(ml_MemoryTell *c)
@@ -181,23 +182,14 @@ static void distances(ml_MemoryTell *c)
                 "reuse distance: different lines, of all buffers, between two touches of "
                 "a line\n");
     for (uint32_t b = 0; b <= last + 1; b++) {
-        uint64_t from, to, n = b > last ? f->cold : f->distance[b];
+        uint64_t n = b > last ? f->cold : f->distance[b];
         ml_Text name = {0};
         int cells = (int)(((double)n * bar + (double)most - 1) / (double)most);
 
-        ml_distance_bin(b, &from, &to);
         if (b > last)
             ml_text_add(&name, "first touch");
-        else if (from == to)
-            plain(&name, from);
-        else {
-            ml_text_add(&name, c->narrow ? "from " : "");
-            plain(&name, from);
-        }
-        if (b <= last && from != to && !c->narrow) {
-            ml_text_add(&name, " to ");
-            plain(&name, to);
-        }
+        else
+            add_bin(&name, b, c->narrow);
         if (n > 0) {
             ml_text_repeat(&c->t, ' ', name.n < wide ? wide - name.n : 0);
             ml_text_add(&c->t, ml_text_z(&name));
@@ -280,7 +272,7 @@ static void find_in(const ml_Stmt *s, bool in_init, void *user)
 }
 
 /* The block that a statement belongs to, by its display name. */
-const char *ml_memory_block(ml_MemoryTell *c, const ml_Stmt *s)
+const char *ml_memory_block(const ml_MemoryTell *c, const ml_Stmt *s)
 {
     ml_Program p = ml_schedule_program(c->s);
 
@@ -297,7 +289,7 @@ const char *ml_memory_block(ml_MemoryTell *c, const ml_Stmt *s)
 
 static void distance_word(ml_MemoryTell *c, const ml_AccessTouches *a)
 {
-    uint64_t best = 0, from, to;
+    uint64_t best = 0;
     uint32_t at = 0;
 
     for (uint32_t b = 0; b < ML_DISTANCE_BINS; b++)
@@ -305,17 +297,11 @@ static void distance_word(ml_MemoryTell *c, const ml_AccessTouches *a)
             best = a->distance[b];
             at = b;
         }
-    ml_distance_bin(at, &from, &to);
     ml_text_add(&c->t, "; reuse distance mostly ");
-    if (a->cold > best) {
+    if (a->cold > best)
         ml_text_add(&c->t, "none, a first touch");
-        return;
-    }
-    plain(&c->t, from);
-    if (to != from) {
-        ml_text_add(&c->t, " to ");
-        plain(&c->t, to);
-    }
+    else
+        add_bin(&c->t, at, false);
 }
 
 static void accesses(ml_MemoryTell *c)
@@ -371,24 +357,15 @@ static void sharing(ml_MemoryTell *c, const ml_ParallelTouches *p)
         ml_text_add(&c->t, "  each iteration has a copy of its own\n");
         return;
     }
-    if (p->shared_lines == 0) {
+    if (p->shared_lines > 0)
+        say(&c->t, "  # lines are touched by several threads, one of which stores",
+            &p->shared_lines);
+    else
         ml_text_add(&c->t, "  no line that a thread stores to is touched by another");
-        if (p->read_lines) {
-            ml_text_add(&c->t, "; ");
-            plain(&c->t, p->read_lines);
-            ml_text_add(&c->t, " lines are loaded by several");
-        }
-        ml_text_char(&c->t, '\n');
-        return;
-    }
-    ml_text_add(&c->t, "  ");
-    plain(&c->t, p->shared_lines);
-    ml_text_add(&c->t, " lines are touched by several threads, one of which stores");
-    if (p->false_lines) {
-        ml_text_add(&c->t, ": false sharing on ");
-        plain(&c->t, p->false_lines);
-        ml_text_add(&c->t, " (their elements are not shared)");
-    }
+    if (p->shared_lines > 0 && p->false_lines > 0)
+        say(&c->t, ": false sharing on # (their elements are not shared)", &p->false_lines);
+    else if (p->shared_lines == 0 && p->read_lines > 0)
+        say(&c->t, "; # lines are loaded by several", &p->read_lines);
     ml_text_char(&c->t, '\n');
 }
 

@@ -3,6 +3,7 @@
 #define ML_REPL_SHOW_MEMORY_TEXT_H
 
 #include "codegen/trace/memory.h"
+#include "core/json/field.h"
 #include "repl/session/session.h"
 
 typedef struct ml_MemoryTell {
@@ -14,14 +15,14 @@ typedef struct ml_MemoryTell {
     ml_Text t;
 } ml_MemoryTell;
 
-void ml_memory_text(ml_MemoryTell *c); /* appended to c->t, without a last newline */
-void ml_memory_data(ml_MemoryTell *c); /* to the session's data, if somebody wants it */
+void ml_memory_text(ml_MemoryTell *c);       /* appended to c->t, without a last newline */
+extern const ml_FieldTable ml_memory_fields; /* of ml_MemoryTell */
 
 /* Display names. */
-const char *ml_memory_loop(ml_MemoryTell *c, const ml_Var *v);
+const char *ml_memory_loop(const ml_MemoryTell *c, const ml_Var *v);
 /* The block that a statement belongs to. */
-const char *ml_memory_block(ml_MemoryTell *c, const ml_Stmt *s);
+const char *ml_memory_block(const ml_MemoryTell *c, const ml_Stmt *s);
 /* `the first 3 of 14 iterations of h, the first of 14 iterations of w` */
-void ml_memory_caps(ml_MemoryTell *c, ml_Text *t);
+void ml_memory_caps(const ml_MemoryTell *c, ml_Text *t);
 
 #endif

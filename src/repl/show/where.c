@@ -6,9 +6,9 @@
  * A thing was made by the first version on the way from the start that holds its number.
  * Source: interaction 3, 4.
  */
+#include "core/json/data.h"
 #include "primitives/names.h"
 #include "repl/command/command.h"
-#include "repl/out/data.h"
 
 typedef struct Thing {
     ml_NamedItem it;

@@ -18,6 +18,7 @@
 #include "core/reach.h"
 #include "primitives/call/render.h"
 #include "repl/out/interrupt.h"
+#include "work/fact/fact.h"
 
 /* ---- one state */
 
@@ -81,6 +82,7 @@ void bind_scratch_done(lua_State *L, int idx);
 void bind_anchor(lua_State *L, int idx);
 /* Pushes a box for a context, to be filled by the caller. */
 ml_Ctx **bind_context_box(lua_State *L);
+ml_Failure **bind_failure_box(lua_State *L); /* the same for a failure */
 /* Pushes a box with an empty text. */
 ml_Text *bind_text(lua_State *L);
 /* Pushes the text as a string and empties it. */
@@ -172,5 +174,12 @@ void bind_set_string(lua_State *L, const char *key, const char *z); /* NULL: no 
 void bind_set_int(lua_State *L, const char *key, int64_t v);
 void bind_set_number(lua_State *L, const char *key, double v);
 void bind_set_bool(lua_State *L, const char *key, bool v);
+/* Pushes the facts of s as a table, by the fields that --json prints; reading a name of
+ * before raises unknown-name, which tells the name of now. */
+void bind_push_facts(lua_State *L, const ml_FieldTable *t, const void *s);
+/* Pushes that fact alone, nil where it is left out; false: there is no such field. */
+bool bind_push_fact(lua_State *L, const ml_FieldTable *t, const char *name, const void *s);
+void bind_facts_hint(lua_State *L,
+                     const ml_FieldTable *t); /* the same for a table on top */
 
 #endif

@@ -71,6 +71,15 @@ static int context_gc(lua_State *L)
     return 0;
 }
 
+static int failure_gc(lua_State *L)
+{
+    ml_Failure **f = lua_touserdata(L, 1);
+
+    ml_failure_free(*f);
+    *f = NULL;
+    return 0;
+}
+
 /* ---- scratch */
 
 typedef struct Scratch {
@@ -133,6 +142,15 @@ ml_Ctx *bind_scratch(lua_State *L)
     ml_ctx_set_limit(s->cx, st->limit);
     s->start = ml_mark(s->cx);
     return s->cx;
+}
+
+ml_Failure **bind_failure_box(lua_State *L)
+{
+    ml_Failure **box = lua_newuserdatauv(L, sizeof(*box), 0);
+
+    *box = NULL;
+    set_gc(L, "moonloop.failure", failure_gc);
+    return box;
 }
 
 void bind_scratch_done(lua_State *L, int idx)

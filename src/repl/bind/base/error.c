@@ -190,97 +190,6 @@ int bind_not_yet(lua_State *L)
 
 /* ---- looking at one */
 
-static void push_names(lua_State *L, ml_Failure *f,
-                       const char *(*name)(ml_Failure *, size_t))
-{
-    const char *z;
-
-    lua_newtable(L);
-    for (size_t k = 0; (z = name(f, k)) != NULL; k++) {
-        lua_pushstring(L, z);
-        lua_rawseti(L, -2, (lua_Integer)k + 1);
-    }
-}
-
-static void push_numbers(lua_State *L, ml_Failure *f)
-{
-    const char *name;
-    int64_t v;
-
-    lua_newtable(L);
-    for (size_t k = 0; ml_failure_number(f, k, &name, &v); k++) {
-        if (!name)
-            continue;
-        bind_set_int(L, name, v);
-    }
-}
-
-/* The p-th point as a list of numbers, or as a table from loops to their values; nothing is
- * pushed when there is none. */
-static bool push_point(lua_State *L, ml_Failure *f, size_t p)
-{
-    const char *loop;
-    int64_t at;
-
-    if (!ml_failure_coord(f, p, 0, &loop, &at))
-        return false;
-    lua_newtable(L);
-    for (size_t k = 0; ml_failure_coord(f, p, k, &loop, &at); k++) {
-        if (loop) {
-            bind_set_int(L, loop, at);
-            continue;
-        }
-        lua_pushinteger(L, at);
-        lua_rawseti(L, -2, (lua_Integer)k + 1);
-    }
-    return true;
-}
-
-/* The points that are instances (or else the one that is an element). */
-static bool push_points(lua_State *L, ml_Failure *f, bool instances)
-{
-    const char *loop;
-    int64_t at;
-    lua_Integer n = 0;
-
-    if (instances)
-        lua_newtable(L);
-    for (size_t p = 0; ml_failure_coord(f, p, 0, &loop, &at); p++) {
-        if ((loop != NULL) != instances)
-            continue;
-        push_point(L, f, p);
-        if (!instances)
-            return true;
-        lua_rawseti(L, -2, ++n);
-    }
-    return instances;
-}
-
-static void push_suggestions(lua_State *L, ml_Failure *f)
-{
-    const ml_Suggestion *s;
-    size_t n = ml_failure_suggestions(f, &s);
-
-    lua_createtable(L, (int)n, 0);
-    for (size_t k = 0; k < n; k++) {
-        lua_pushstring(L, s[k].call);
-        lua_rawseti(L, -2, (lua_Integer)k + 1);
-    }
-}
-
-static bool push_place(lua_State *L, const ml_Failure *f)
-{
-    const ml_Span *p = ml_failure_place(f);
-
-    if (!p)
-        return false;
-    lua_createtable(L, 0, 3);
-    bind_set_string(L, "file", p->file ? p->file : "<text>");
-    bind_set_int(L, "line", p->line);
-    bind_set_int(L, "column", p->col);
-    return true;
-}
-
 static void push_frames(lua_State *L, const BindError *e)
 {
     lua_createtable(L, e->n_frames, 0);
@@ -295,9 +204,24 @@ static void push_frames(lua_State *L, const BindError *e)
     }
 }
 
-static const char *note_of(ml_Failure *f, size_t k)
+/* Printed as its call. */
+static int suggestion_tostring(lua_State *L)
 {
-    return ml_failure_note(f, k);
+    lua_getfield(L, 1, "call");
+    return 1;
+}
+
+static void name_suggestions(lua_State *L)
+{
+    for (lua_Integer k = 1, n = luaL_len(L, -1); k <= n; k++) {
+        lua_rawgeti(L, -1, k);
+        if (luaL_newmetatable(L, "moonloop.suggestion")) {
+            lua_pushcfunction(L, suggestion_tostring);
+            lua_setfield(L, -2, "__tostring");
+        }
+        lua_setmetatable(L, -2);
+        lua_pop(L, 1);
+    }
 }
 
 static bool error_get(lua_State *L, const char *key)
@@ -306,38 +230,15 @@ static bool error_get(lua_State *L, const char *key)
 
     if (!e->f)
         return false;
-    if (ml_streq(key, "code"))
-        lua_pushstring(L, ml_error_code(ml_failure_code(e->f)));
-    else if (ml_streq(key, "family"))
-        lua_pushstring(L, ml_error_family(ml_failure_code(e->f))); /* or nil */
-    else if (ml_streq(key, "element"))
-        return push_points(L, e->f, false);
-    else if (ml_streq(key, "instances"))
-        push_points(L, e->f, true);
-    else if (ml_streq(key, "message"))
-        lua_pushstring(L, ml_failure_message(e->f));
-    else if (ml_streq(key, "primitive"))
-        lua_pushstring(L, ml_failure_primitive(e->f));
-    else if (ml_streq(key, "loops"))
-        push_names(L, e->f, ml_failure_loop);
-    else if (ml_streq(key, "blocks"))
-        push_names(L, e->f, ml_failure_block);
-    else if (ml_streq(key, "buffers"))
-        push_names(L, e->f, ml_failure_buffer);
-    else if (ml_streq(key, "notes"))
-        push_names(L, e->f, note_of);
-    else if (ml_streq(key, "numbers"))
-        push_numbers(L, e->f);
-    else if (ml_streq(key, "suggestions"))
-        push_suggestions(L, e->f);
-    else if (ml_streq(key, "rule"))
-        lua_pushstring(L, ml_error_rule(ml_failure_code(e->f)));
-    else if (ml_streq(key, "place"))
-        return push_place(L, e->f);
-    else if (ml_streq(key, "frames"))
+    if (ml_streq(key, "frames")) {
         push_frames(L, e);
-    else
+        return true;
+    }
+    if (!bind_push_fact(L, &ml_error_fields, key,
+                        &(ml_ErrorRow){.f = e->f, .suggestions = true}))
         return false;
+    if (ml_streq(key, "suggestions"))
+        name_suggestions(L);
     return true;
 }
 
@@ -380,7 +281,7 @@ static const luaL_Reg error_meta[] = {{"__tostring", error_tostring},
                                       {NULL, NULL}};
 static const char *const error_fields[] = {
     "code",    "family",    "message", "primitive", "loops", "blocks", "buffers", "numbers",
-    "element", "instances", "place",   "notes",     "rule",  "frames", NULL};
+    "element", "instances", "place",   "places",    "notes", "rule",   "frames",  NULL};
 const BindClass bind_error_class = {
     .name = "moonloop.error",
     .meta = error_meta,

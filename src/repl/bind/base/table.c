@@ -1,6 +1,6 @@
 /*
- * table - fields of the table on top of the stack: what functions give back as results.
- * A text that is NULL leaves its field out. Source: lua-api.
+ * table - fields of the table on top of the stack, and facts as tables: what functions give
+ * back as results. A text that is NULL leaves its field out. Source: lua-api.
  */
 #include "repl/bind/base/base.h"
 
@@ -26,4 +26,107 @@ void bind_set_bool(lua_State *L, const char *key, bool v)
 {
     lua_pushboolean(L, v);
     lua_setfield(L, -2, key);
+}
+
+/* ---- facts */
+
+/* The key in the table on top; in a list the place behind its last. */
+static void push_key(lua_State *L, const char *key)
+{
+    if (key)
+        lua_pushstring(L, key);
+    else
+        lua_pushinteger(L, (lua_Integer)lua_rawlen(L, -1) + 1);
+}
+
+static void put_value(ml_Data *d, const char *key, const ml_DataValue *v)
+{
+    lua_State *L = d->user;
+
+    push_key(L, key);
+    switch (v->kind) {
+    case ML_TOLD_NULL:
+        if (key)
+            lua_pushnil(L);
+        else
+            lua_pushboolean(L, 0); /* no holes */
+        break;
+    case ML_TOLD_BOOL: lua_pushboolean(L, v->yes); break;
+    case ML_TOLD_INT: lua_pushinteger(L, (lua_Integer)v->n); break;
+    case ML_TOLD_REAL: lua_pushnumber(L, v->real); break;
+    case ML_TOLD_TEXT: lua_pushstring(L, v->text); break;
+    }
+    lua_rawset(L, -3);
+}
+
+static void open_table(ml_Data *d, const char *key, bool list)
+{
+    lua_State *L = d->user;
+
+    (void)list;
+    luaL_checkstack(L, 6, NULL);
+    if (d->depth > 0)
+        push_key(L, key);
+    lua_newtable(L);
+}
+
+static void close_table(ml_Data *d)
+{
+    if (d->depth > 0)
+        lua_rawset(d->user, -3);
+}
+
+/* t.old: upvalue 1 is the table of fields that once had it. */
+static int index_fact(lua_State *L)
+{
+    const ml_FieldTable *t = lua_touserdata(L, lua_upvalueindex(1));
+    const char *old = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
+    const char *now = old ? ml_field_was(t, old) : NULL;
+
+    if (now)
+        return ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s is now %s", old, now);
+    lua_pushnil(L);
+    return 1;
+}
+
+void bind_facts_hint(lua_State *L, const ml_FieldTable *t)
+{
+    if (!t->was->old)
+        return;
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, t) == LUA_TNIL) {
+        lua_pop(L, 1);
+        lua_createtable(L, 0, 1);
+        lua_pushlightuserdata(L, (void *)(uintptr_t)t);
+        lua_pushcclosure(L, index_fact, 1);
+        lua_setfield(L, -2, "__index");
+        lua_pushvalue(L, -1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, t);
+    }
+    lua_setmetatable(L, -2);
+}
+
+static const ml_Medium tables = {put_value, open_table, close_table};
+
+bool bind_push_fact(lua_State *L, const ml_FieldTable *t, const char *name, const void *s)
+{
+    ml_Data d = {.medium = &tables, .user = L};
+
+    ml_data_row(&d);
+    if (!ml_data_field(&d, t, name, s)) {
+        lua_pop(L, 1);
+        return false;
+    }
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+    return true;
+}
+
+void bind_push_facts(lua_State *L, const ml_FieldTable *t, const void *s)
+{
+    ml_Data d = {.medium = &tables, .user = L};
+
+    ml_data_row(&d);
+    ml_data_fields(&d, t, s);
+    ml_data_done(&d);
+    bind_facts_hint(L, t);
 }

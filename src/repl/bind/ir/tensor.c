@@ -345,9 +345,10 @@ static int tensor_compare(lua_State *L)
 
         ml_tensor_place(t, a, c.first);
         bind_push_text(L, t);
-        lua_setfield(L, -3, "first");
+        lua_setfield(L, -3, "first_at");
         lua_pop(L, 1);
     }
+    bind_facts_hint(L, &ml_check_fields);
     return 1;
 }
 

@@ -93,40 +93,6 @@ static int branch(lua_State *L)
     return 0;
 }
 
-static void push_version(lua_State *L, ml_Schedule *s, int v, const ml_Step *step)
-{
-    const char *z;
-
-    lua_createtable(L, 0, 10);
-    bind_set_int(L, "version", v);
-    if (step->parent >= 0) {
-        bind_set_int(L, "parent", step->parent);
-    }
-    if (step->prim) {
-        bind_set_string(L, "primitive", step->prim->name);
-    }
-    if (step->line) {
-        bind_set_string(L, "line", step->line);
-    }
-    if (step->headline) {
-        bind_set_string(L, "headline", step->headline);
-    }
-    bind_set_number(L, "seconds", step->seconds);
-    lua_createtable(L, (int)step->n_notes, 0);
-    for (size_t k = 0; k < step->n_notes; k++) {
-        lua_pushstring(L, step->notes[k]);
-        lua_rawseti(L, -2, (lua_Integer)k + 1);
-    }
-    lua_setfield(L, -2, "notes");
-    if (step->check) {
-        bind_set_string(L, "check", step->check);
-    }
-    if ((z = ml_schedule_marks_of(s, v)) != NULL) {
-        bind_set_string(L, "marks", z);
-    }
-    bind_set_bool(L, "current", v == ml_schedule_version(s));
-}
-
 /* s:versions(): a list; the k-th is version k - 1 */
 static int versions(lua_State *L)
 {
@@ -135,12 +101,12 @@ static int versions(lua_State *L)
 
     lua_createtable(L, n, 0);
     for (int v = 0; v < n; v++) {
-        ml_Step step = {.parent = -1};
+        ml_VersionRow row = {.s = s, .version = v};
 
-        if (!ml_version_known(s, v) || !ml_version_step(s, v, &step))
+        if (!ml_version_known(s, v) || !ml_version_step(s, v, &row.step))
             lua_pushboolean(L, 0); /* dropped by the undo limit */
         else
-            push_version(L, s, v, &step);
+            bind_push_facts(L, &ml_version_fields, &row);
         lua_rawseti(L, -2, v + 1);
     }
     return 1;

@@ -40,34 +40,6 @@ static void read_check(lua_State *L, int idx, ml_Ctx *cx, ml_CheckOpts *o,
     bind_read_sizes(L, idx, cx, lua_absindex(L, 3), &o->sizes, &o->n_sizes);
 }
 
-static void push_check(lua_State *L, const ml_CheckResult *r)
-{
-    lua_createtable(L, 0, 16);
-    bind_set_bool(L, "ok", r->ok);
-    bind_set_int(L, "outside", r->outside);
-    bind_set_number(L, "largest", r->largest);
-    bind_set_string(L, "largest_at", r->largest_at ? r->largest_at : "");
-    bind_set_string(L, "first", r->first_at ? r->first_at : "");
-    bind_set_number(L, "first_expected", r->first_ref);
-    bind_set_number(L, "first_got", r->first_got);
-    bind_set_int(L, "seed", r->seed);
-    bind_set_number(L, "rtol", r->rtol);
-    bind_set_number(L, "atol", r->atol);
-    if (r->blind && *r->blind)
-        bind_set_string(L, "blind", r->blind);
-    if (r->bounds && *r->bounds)
-        bind_set_string(L, "bounds", r->bounds);
-    if (r->vacuous > 0) {
-        bind_set_number(L, "vacuous", r->vacuous);
-        bind_set_number(L, "magnitude", r->magnitude);
-    }
-    bind_set_int(L, "outputs", r->n_outputs);
-    bind_set_int(L, "iterations", r->iterations);
-    if (r->problem && *r->problem) {
-        bind_set_string(L, "problem", r->problem);
-    }
-}
-
 /* Two functions that are compared. */
 typedef struct Pair {
     const ml_Func *ref, *got;
@@ -131,6 +103,10 @@ static void add_result(ml_Ctx *cx, const char *name, const ml_CheckResult *part,
         all->blind = ml_format(cx, "%s: %s", name, part->blind);
     if (part->problem && *part->problem && (!all->problem || !*all->problem))
         all->problem = ml_format(cx, "%s: %s", name, part->problem);
+    all->written = ml_format(cx, "%s%s%s", first ? "" : all->written, first ? "" : ", ",
+                             part->written);
+    all->elements =
+        all->elements < 0 || part->elements < 0 ? -1 : all->elements + part->elements;
     all->seed = part->seed;
     all->ok = (first || all->ok) && part->ok;
     all->outside += part->outside;
@@ -181,9 +157,11 @@ static void check_pair(lua_State *L, ml_Ctx *scratch, const BindProgram *got,
 
     if (!ml_work_check(*run, ml_lua_engine(L), &start, &now, o, &r, &runs))
         bind_raise_box(L, run);
-    push_check(L, &r);
+    bind_push_facts(L, &ml_check_fields, &r);
     if (alone) { /* its texts are copied all the same: the run's context ends here */
         *all = r;
+        all->function = p.ref->name;
+        all->written = ml_strdup(scratch, ml_str(r.written));
         all->largest_at = ml_strdup(scratch, ml_str(r.largest_at ? r.largest_at : ""));
         all->first_at = ml_strdup(scratch, ml_str(r.first_at ? r.first_at : ""));
         all->problem = ml_strdup(scratch, ml_str(r.problem ? r.problem : ""));
@@ -245,7 +223,7 @@ static int check(lua_State *L)
         check_pair(L, cx, &got, &ref, pairs.v[k], from, &o, &all, k == 0, pairs.n == 1);
         lua_setfield(L, 5, pairs.v[k].ref->name);
     }
-    push_check(L, &all);
+    bind_push_facts(L, &ml_check_fields, &all);
     lua_pushvalue(L, 5);
     lua_setfield(L, -2, "functions");
     if (!two) /* kept with the version, shown by versions */
@@ -258,25 +236,13 @@ static int check(lua_State *L)
 static void push_finding(lua_State *L, const BindProgram *p, const ml_Finding *fi)
 {
     static const char *const severities[] = {"error", "unproved", "warning"};
-    struct {
-        ml_Failure *f;
-    } *box = lua_newuserdatauv(L, sizeof(*box), 0);
+    ml_Failure **box = bind_failure_box(L);
+    ml_FindingRow row = {.severity = severities[fi->severity]};
 
-    box->f = ml_failure_about(fi->error, p->s, p->m);
-    lua_pushstring(L, ml_failure_message(box->f)); /* raises only without memory */
-    ml_failure_free(box->f);
-    lua_createtable(L, 0, 4);
-    lua_insert(L, -2);
-    lua_setfield(L, -2, "text");
-    bind_set_string(L, "code", ml_error_code(fi->error->code));
-    bind_set_string(L, "severity", severities[fi->severity]);
-    if (fi->error->place) {
-        lua_createtable(L, 0, 3);
-        bind_set_string(L, "file", fi->error->place->file);
-        bind_set_int(L, "line", fi->error->place->line);
-        bind_set_int(L, "column", fi->error->place->col);
-        lua_setfield(L, -2, "place");
-    }
+    row.error.f = *box = ml_failure_about(fi->error, p->s, p->m);
+    bind_push_facts(L, &ml_finding_fields, &row);
+    ml_failure_free(*box);
+    *box = NULL;
     lua_remove(L, -2);
 }
 

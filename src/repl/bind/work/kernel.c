@@ -157,7 +157,7 @@ static int kernel_time(lua_State *L)
         ml_engine_set_threads(e, usual);
     if (!ok)
         return bind_raise(L, scratch);
-    bind_push_timing(L, &t);
+    bind_push_facts(L, &ml_timing_fields, &t);
     return 1;
 }
 

@@ -13,8 +13,7 @@ typedef struct BindKernel {
 extern const BindClass bind_kernel_class;
 int bind_build_functions(lua_State *L);
 
-/* ---- time.c: the table of moon.time, and its options `shape` and `runs` */
-void bind_push_timing(lua_State *L, const ml_Timing *t);
+/* ---- time.c: the options `shape` and `runs` */
 /* Option `runs` of the table at idx; 0: not given. */
 uint32_t bind_read_runs(lua_State *L, int idx);
 void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, const ml_Size **out,

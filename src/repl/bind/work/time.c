@@ -3,65 +3,9 @@
 #include "repl/bind/work/work.h"
 #include "work/timing.h"
 
-#include <math.h>
-
 static const char *const time_options[] = {"shape", "seed",    "cold",    "report",
                                            "limit", "threads", "against", "func",
                                            "alone", "runs",    NULL};
-
-static void push_report(lua_State *L, const ml_TimeReport *t)
-{
-    lua_createtable(L, 0, 8);
-    bind_set_number(L, "median", t->median);
-    bind_set_number(L, "min", t->min);
-    bind_set_number(L, "p90", t->p90);
-    bind_set_number(L, "spread", t->spread);
-    bind_set_int(L, "runs", (int64_t)t->n);
-}
-
-void bind_push_timing(lua_State *L, const ml_Timing *t)
-{
-    double s = t->t.median;
-
-    push_report(L, &t->t);
-    bind_set_int(L, "threads", t->threads);
-    bind_set_number(L, "flop", t->flop);
-    bind_set_number(L, "gflops", s > 0 ? t->flop / s * 1e-9 : 0);
-    bind_set_number(L, "bytes", t->bytes);
-    bind_set_number(L, "intensity", t->bytes > 0 ? t->flop / t->bytes : 0);
-    bind_set_bool(L, "noisy", t->noisy);
-    if (t->times > 1) { /* medians of this session */
-        bind_set_int(L, "timings", t->times);
-        bind_set_number(L, "least", t->least);
-        bind_set_number(L, "most", t->most);
-    }
-    if (!isnan(t->share)) {
-        bind_set_number(L, "share", t->share);
-        bind_set_number(L, "peak", t->peak * 1e-9);
-    }
-    if (!isnan(t->nominal))
-        bind_set_number(L, "nominal", t->nominal * 1e-9);
-    if (t->has_roof)
-        bind_set_string(L, "roof", t->roof.memory ? "memory" : "compute");
-    if (!isnan(t->moved))
-        bind_set_number(L, "bandwidth_share", t->moved);
-    if (!isnan(t->parent.seconds) && s > 0)
-        bind_set_number(L, "ratio_parent", t->parent.ratio);
-    bind_set_number(L, "compile", t->t.job.compile_seconds);
-    if (!isnan(t->start.seconds) && s > 0) {
-        bind_set_number(L, "start", t->start.seconds);
-        bind_set_number(L, "ratio_start",
-                        isnan(t->start.ratio) ? t->start.seconds / s : t->start.ratio);
-    }
-    if (t->rival) {
-        push_report(L, &t->rival_t);
-        bind_set_string(L, "name", t->rival);
-        bind_set_number(L, "gflops",
-                        t->rival_t.median > 0 ? t->flop / t->rival_t.median * 1e-9 : 0);
-        lua_setfield(L, -2, "rival");
-    }
-    bind_set_string(L, "no_rival", t->no_rival);
-}
 
 void bind_read_sizes(lua_State *L, int idx, ml_Ctx *cx, int box, const ml_Size **out,
                      size_t *n)
@@ -152,7 +96,7 @@ static int time_schedule(lua_State *L)
         ml_engine_set_threads(e, usual);
     if (!ok)
         return bind_raise_box(L, run);
-    bind_push_timing(L, &t);
+    bind_push_facts(L, &ml_timing_fields, &t);
     ml_ctx_unref(*run); /* or the next step finds its program in use */
     *run = NULL;
     return 1;

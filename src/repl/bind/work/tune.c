@@ -97,38 +97,6 @@ static int db_there(lua_State *L)
     return open_db(L, false);
 }
 
-void bind_push_record(lua_State *L, const ml_Record *r)
-{
-    double best = ml_record_best(r);
-
-    lua_createtable(L, 0, 16);
-    bind_set_int(L, "id", r->id);
-    bind_set_int(L, "workload", r->workload);
-    bind_set_string(L, "target", r->target);
-    bind_set_string(L, "space", r->space);
-    bind_set_int(L, "seed", (int64_t)r->seed);
-    bind_set_int(L, "threads", r->threads);
-    bind_set_string(L, "trace", r->trace);
-    bind_set_string(L, "error", r->error);
-    bind_set_string(L, "phase", r->phase);
-    bind_set_string(L, "args", r->args);
-    bind_set_string(L, "machine", r->machine);
-    bind_set_string(L, "version", r->version);
-    bind_set_int(L, "time", r->time);
-    if (isfinite(best)) {
-        bind_set_number(L, "best", best);
-    }
-    if (r->median > 0) {
-        bind_set_number(L, "median", r->median);
-    }
-    lua_createtable(L, (int)r->n_run, 0);
-    for (size_t k = 0; k < r->n_run; k++) {
-        lua_pushnumber(L, r->run_secs[k]);
-        lua_rawseti(L, -2, (lua_Integer)k + 1);
-    }
-    lua_setfield(L, -2, "run_secs");
-}
-
 /* Of a schedule: the function at its start version. */
 static const ml_Func *start_of(const BindProgram *p, const ml_Func *f)
 {
@@ -201,7 +169,7 @@ static int db_records(lua_State *L)
         return bind_raise(L, cx);
     lua_createtable(L, (int)n, 0);
     for (size_t k = 0; k < n; k++) {
-        bind_push_record(L, &v[k]);
+        bind_push_facts(L, &ml_record_fields, &v[k]);
         lua_rawseti(L, -2, (lua_Integer)k + 1);
     }
     return 1;
@@ -440,7 +408,7 @@ static int tuner_fresh(lua_State *L)
 
     lua_createtable(L, (int)(n - o->told), 0);
     for (int k = 1; o->told < n; k++) {
-        bind_push_record(L, v[o->told++]);
+        bind_push_facts(L, &ml_record_fields, v[o->told++]);
         lua_rawseti(L, -2, k);
     }
     return 1;
@@ -448,42 +416,7 @@ static int tuner_fresh(lua_State *L)
 
 static int tuner_status(lua_State *L)
 {
-    static const char *const phases[] = {"replay", "build", "run", "verify", "timeout"};
-    BindTuner *o = check_tuner(L);
-    const ml_TuneStatus *s = ml_tuner_status(o->t);
-
-    lua_createtable(L, 0, 16);
-    bind_set_int(L, "done", s->done);
-    bind_set_int(L, "total", s->total);
-    bind_set_int(L, "before", s->before);
-    bind_set_int(L, "generation", s->generation);
-    if (s->best > 0) {
-        bind_set_number(L, "best", s->best);
-        bind_set_int(L, "best_record", s->best_record);
-    }
-    if (s->final_of) {
-        bind_set_int(L, "final_of", s->final_of);
-        bind_set_int(L, "final_turns", s->final_turns);
-    }
-    bind_set_number(L, "flop", s->flop);
-    bind_set_number(L, "elapsed", s->elapsed);
-    bind_set_number(L, "rate", s->rate);
-    if (isfinite(s->eta)) {
-        bind_set_number(L, "eta", s->eta);
-    }
-    bind_set_bool(L, "exhausted", s->exhausted);
-    bind_set_string(L, "warning", s->warning);
-    lua_createtable(L, 0, 3);
-    bind_set_number(L, "search", s->search_seconds);
-    bind_set_number(L, "build", s->build_seconds);
-    bind_set_number(L, "run", s->run_seconds);
-    lua_setfield(L, -2, "seconds");
-    lua_createtable(L, 0, ML_PHASES);
-    for (size_t k = 0; k < ML_PHASES; k++)
-        if (s->failed[k]) {
-            bind_set_int(L, phases[k], s->failed[k]);
-        }
-    lua_setfield(L, -2, "failed");
+    bind_push_facts(L, &ml_search_fields, ml_tuner_status(check_tuner(L)->t));
     return 1;
 }
 
@@ -501,7 +434,7 @@ static int tuner_record(lua_State *L)
         return bind_raise(L, cx);
     if (n == 0)
         return 0;
-    bind_push_record(L, &v[0]);
+    bind_push_facts(L, &ml_record_fields, &v[0]);
     return 1;
 }
 

@@ -11,8 +11,6 @@ extern const BindClass bind_db_class, bind_tuner_class;
 ml_Tuner *ml_lua_to_tuner(lua_State *L, int idx);
 /* The open database at that index; NULL: another thing, or it is closed. */
 ml_Db *ml_lua_to_db(lua_State *L, int idx);
-/* A record as a table. */
-void bind_push_record(lua_State *L, const ml_Record *r);
 int bind_tune_functions(lua_State *L);
 int bind_rule_functions(lua_State *L);
 

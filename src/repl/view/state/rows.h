@@ -11,7 +11,7 @@
 
 #include "core/ctx.h"
 #include "core/stmt.h"
-#include "repl/screen/spans.h"
+#include "repl/screen/grid.h"
 #include "repl/view/state/words.h"
 
 typedef enum ml_Fold { ML_FOLD_LEAF, ML_FOLD_OPEN, ML_FOLD_CLOSED } ml_Fold;

@@ -1,16 +1,15 @@
 /* job - the two ends of what a session hands to the process of a job. Source: interaction
  * 9. */
-#include "repl/run/job.h"
+#include "repl/job/job.h"
 
 #include <errno.h>
 #include <unistd.h>
 
+#include "core/json/data.h"
 #include "core/json/json.h"
 #include "primitives/trace.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
-#include "repl/out/data.h"
-#include "repl/run/input.h"
 #include "repl/session/frame.h"
 
 /* ---------------------------------------------------------------- the session's end */

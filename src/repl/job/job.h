@@ -7,8 +7,8 @@
  * and on standard output, at its end, one object {"ok", "text", "rows"}: what the command
  * printed, and what it told as data.
  */
-#ifndef ML_REPL_RUN_JOB_H
-#define ML_REPL_RUN_JOB_H
+#ifndef ML_REPL_JOB_JOB_H
+#define ML_REPL_JOB_JOB_H
 
 #include "repl/session/session.h"
 
