@@ -130,7 +130,7 @@ static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_G
     case ML_P_SCOPE:
     case ML_P_THREAD:
     case ML_P_KEY:
-    case ML_P_NAME: add_name(out, g->s ? g->s : "", quote); return;
+    case ML_P_NAME: add_name(out, g->s ? g->s : "", quote || !g->s || !*g->s); return;
     case ML_P_VALUE:
     case ML_P_INTS:
     case ML_P_FLOATS:
