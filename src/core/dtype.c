@@ -97,12 +97,6 @@ const char *ml_dtype_name(ml_Ctx *cx, ml_Dtype t)
     return name;
 }
 
-static bool starts(ml_Str s, const char *z)
-{
-    size_t n = strlen(z);
-    return s.n >= n && memcmp(s.p, z, n) == 0;
-}
-
 /* A whole decimal without leading zero, at most `max`. */
 static bool parse_count(ml_Str s, unsigned max, unsigned *out)
 {
@@ -139,9 +133,9 @@ static bool parse_scalar(ml_Str s, ml_Dtype *out)
             *out = old_names[k].type;
             return true;
         }
-    bool is_unsigned = starts(s, "uint");
+    bool is_unsigned = ml_str_begins(s, "uint");
     size_t skip = is_unsigned ? 4 : 3;
-    if (!is_unsigned && !starts(s, "int"))
+    if (!is_unsigned && !ml_str_begins(s, "int"))
         return false;
     if (!parse_count((ml_Str){s.p + skip, s.n - skip}, 64, &bits))
         return false;

@@ -27,7 +27,6 @@
 #include "repl/keep/autosave.h"
 #include "repl/keep/crash.h"
 #include "repl/keep/record.h"
-#include "repl/keep/sessions.h"
 #include "repl/line/line.h"
 #include "repl/line/prompt.h"
 #include "repl/manual/manual.h"
@@ -62,7 +61,6 @@ static void on_pipe(int sig)
 static void set_signals(void)
 {
     struct sigaction sa = {.sa_handler = on_end};
-    ml_Text folder = {0};
     char version[128];
 
     sigemptyset(&sa.sa_mask);
@@ -73,10 +71,7 @@ static void set_signals(void)
     ml_interrupt_watch(session.batch, ml_crash_saved);
     ml_restore_by(ml_line_restore);
     snprintf(version, sizeof version, "moonloop %s (%s)", ML_VERSION, ML_GIT_DESCRIPTION);
-    ml_crash_watch(version, !session.private_ && ml_sessions_folder(&folder)
-                                ? ml_text_z(&folder)
-                                : NULL);
-    ml_text_free(&folder);
+    ml_crash_watch(version, !session.private_);
     ml_crash_observe(&session);
 }
 

@@ -254,7 +254,7 @@ orphan() {
     file=$(echo "$kept"/*.autosave)
 }
 orphan && truncate -s -20 "$file"
-damaged 'autosave, line 3: it was cut off' v1
+damaged 'autosave, line 3: it was cut off' v1 && has out 'what stands before the damage is there, up to line 2 of the session: split("j", {auto, 16})'
 verdict 'a file that was cut off gives what stands before'
 orphan && sed -i '3s/Parallel/parallel/' "$file"
 damaged 'autosave, line 3: its sum does not fit' v1
@@ -344,6 +344,10 @@ timeout 60 "$ml" -i <session >out 2>err
 [ $? = 0 ] && ! grep -q ':tree' one.transcript && grep -q ':tree' two.transcript && ! grep -q 'outside$' two.transcript | grep -v echo &&
     grep -q '^wrote one.transcript: ' out && timeout 60 "$ml" --transcript one.transcript two.transcript >out 2>err
 verdict 'transcripts hold the session from its first line, and replay'
+rm -f one.transcript two.transcript private.cast && forget
+sed -e 's/:record stop/&\n:record private.cast\nprint(6 * 7)\n:record stop/' session | timeout 60 "$ml" --private -i >out 2>err
+[ $? = 0 ] && [ ! -e "$kept" ] && grep -q '"42' private.cast && timeout 60 "$ml" --transcript one.transcript two.transcript >out 2>err
+verdict 'with --private too, where nothing else is kept'
 sed 's/^split/:set echo brief\n&/' session | timeout 60 "$ml" --width 70 -i >out 2>err
 head -n 1 two.transcript | grep -qx '\$ moonloop -i --width 70' && timeout 60 "$ml" --transcript two.transcript >out 2>err
 verdict 'of another width too'

@@ -43,6 +43,13 @@ static inline bool ml_str_eq(ml_Str a, ml_Str b)
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
+static inline bool ml_str_begins(ml_Str s, const char *with)
+{
+    size_t n = strlen(with);
+
+    return s.n >= n && memcmp(s.p, with, n) == 0;
+}
+
 static inline bool ml_streq(const char *a, const char *b)
 {
     return strcmp(a, b) == 0;

@@ -109,6 +109,21 @@ void ml_text_vfmt(ml_Text *t, const char *fmt, va_list ap)
     t->n += (size_t)n;
 }
 
+void ml_text_shell(ml_Text *t, const char *word)
+{
+    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-./=,:+@%";
+
+    if (*word && word[strspn(word, PLAIN)] == '\0') {
+        ml_text_add(t, word);
+        return;
+    }
+    ml_text_char(t, '\'');
+    for (; *word; word++)
+        ml_text_add(t, *word == '\'' ? "'\\''" : (const char[]){*word, '\0'});
+    ml_text_char(t, '\'');
+}
+
 void ml_text_int(ml_Text *t, int64_t v)
 {
     char buf[24];

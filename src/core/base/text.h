@@ -23,6 +23,7 @@ void ml_text_repeat(ml_Text *t, char c, size_t n);
 void ml_text_fmt(ml_Text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ml_text_vfmt(ml_Text *t, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
+void ml_text_shell(ml_Text *t, const char *word); /* as it is, or in quotes */
 void ml_text_int(ml_Text *t, int64_t v);
 /* The shortest decimal that reads back to the same double, with a point or an exponent:
  * 2.0, 0.1, 1e-05; inf, -inf, nan by name. */

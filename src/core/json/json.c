@@ -323,6 +323,24 @@ const ml_Json *ml_json_get(const ml_Json *object, const char *key)
     return NULL;
 }
 
+const char *ml_json_text(const ml_Json *j)
+{
+    return j && j->kind == ML_JSON_STRING && strlen(j->as.s) == j->n ? j->as.s : NULL;
+}
+
+bool ml_json_whole(const ml_Json *j, int64_t lo, int64_t hi, int64_t *out)
+{
+    if (!j || j->kind != ML_JSON_INT || j->as.i < lo || j->as.i > hi)
+        return false;
+    *out = j->as.i;
+    return true;
+}
+
+const ml_Json *ml_json_item(const ml_Json *j, uint32_t i)
+{
+    return j && j->kind == ML_JSON_LIST && i < j->n ? &j->as.list[i] : NULL;
+}
+
 /* ---- writing */
 
 void ml_json_string(ml_Text *out, const char *z)

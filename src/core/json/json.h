@@ -40,6 +40,11 @@ typedef struct ml_JsonError {
 /* NULL: *error says where and why. */
 const ml_Json *ml_json_read(ml_Ctx *cx, ml_Str text, ml_JsonError *error);
 const ml_Json *ml_json_get(const ml_Json *object, const char *key); /* NULL: absent */
+/* What j is, where j may be NULL: a string without zero bytes, else NULL; whether it is an
+ * integer of lo..hi; the i-th of a list, else NULL. */
+const char *ml_json_text(const ml_Json *j);
+bool ml_json_whole(const ml_Json *j, int64_t lo, int64_t hi, int64_t *out);
+const ml_Json *ml_json_item(const ml_Json *j, uint32_t i);
 
 void ml_json_string(ml_Text *out, const char *z); /* with quotes and escapes */
 void ml_json_key(ml_Text *out, const char *z);    /* the same and its colon */

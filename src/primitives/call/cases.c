@@ -10,6 +10,7 @@
 #include "core/base/embedded.h"
 #include "primitives/call/render.h"
 #include "primitives/schedule/schedule_impl.h"
+#include "primitives/tokens.h"
 
 static bool bad(ml_Ctx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static bool bad(ml_Ctx *cx, const char *fmt, ...)
@@ -36,11 +37,6 @@ static const char *next_line(const char **p, ml_Str *line)
     *line = (ml_Str){from, nl ? (size_t)(nl - from) : strlen(from)};
     *p = nl ? nl + 1 : from + line->n;
     return from;
-}
-
-static bool begins(ml_Str s, const char *z)
-{
-    return s.n >= strlen(z) && memcmp(s.p, z, strlen(z)) == 0;
 }
 
 static const char *kept(ml_Ctx *cx, ml_Text *t)
@@ -80,11 +76,11 @@ bool ml_cases_read(ml_Ctx *cx, const char *file, const char *text, ml_Cases *out
 
     for (const char *p = text; ok && next_line(&p, &line);) {
         n++;
-        if (begins(line, "== ")) {
+        if (ml_str_begins(line, "== ")) {
             ok = finish(cx, file, &c, &t, out) && ok;
             c.title = ml_strdup(cx, (ml_Str){line.p + 3, line.n - 3});
             c.line = n;
-        } else if (begins(line, "-- ")) {
+        } else if (ml_str_begins(line, "-- ")) {
             if (!c.program)
                 c.program = kept(cx, &t);
             if (!c.program)
@@ -93,9 +89,9 @@ bool ml_cases_read(ml_Ctx *cx, const char *file, const char *text, ml_Cases *out
                 ml_text_fmt(&calls, "%s\n", c.calls);
             ml_text_addn(&calls, line.p + 3, line.n - 3);
             c.calls = kept(cx, &calls);
-        } else if (begins(line, "-> ")) {
+        } else if (ml_str_begins(line, "-> ")) {
             c.results = ml_strdup(cx, (ml_Str){line.p + 3, line.n - 3});
-        } else if (begins(line, "!! ")) {
+        } else if (ml_str_begins(line, "!! ")) {
             const char *z = ml_strdup(cx, (ml_Str){line.p + 3, line.n - 3});
             const char *at = strstr(z, " at ");
 
@@ -132,12 +128,6 @@ typedef struct Bufs {
     ml_Arith *ar;
 } Bufs;
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           (c >= '0' && c <= '9');
-}
-
 /* Whether the fragment itself makes it: NAME = T.alloc_buffer(...) or the like. */
 static bool made_inside(const char *text, ml_Str name)
 {
@@ -147,7 +137,7 @@ static bool made_inside(const char *text, ml_Str name)
         while (e > text && e[-1] == ' ')
             e--;
         if ((size_t)(e - text) >= name.n && memcmp(e - name.n, name.p, name.n) == 0 &&
-            (e - name.n == text || !is_word(e[-(long)name.n - 1])) &&
+            (e - name.n == text || !ml_is_name_char(e[-(long)name.n - 1])) &&
             (strncmp(p, "= T.alloc_buffer", 16) == 0 ||
              strncmp(p, "= T.match_buffer", 16) == 0))
             return true;
@@ -175,9 +165,9 @@ static bool find_buffers(Bufs *b, const char *text)
     for (const char *p = text; *p; p++) {
         const char *e = p;
 
-        if (!is_word(*p) || (p > text && (is_word(p[-1]) || p[-1] == '.')))
+        if (!ml_is_name_char(*p) || (p > text && (ml_is_name_char(p[-1]) || p[-1] == '.')))
             continue;
-        while (is_word(*e))
+        while (ml_is_name_char(*e))
             e++;
         ml_Str name = {p, (size_t)(e - p)};
         bool known = false;

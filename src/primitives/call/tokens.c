@@ -15,7 +15,7 @@ const char *const ml_lua_keywords[] = {
 bool ml_is_lua_keyword(ml_Str w)
 {
     for (const char *const *k = ml_lua_keywords; *k; k++)
-        if (ml_str_eq(w, ml_str(*k)))
+        if (w.n > 1 && w.p[0] == (*k)[0] && ml_str_eq(w, ml_str(*k)))
             return true;
     return false;
 }
@@ -114,16 +114,13 @@ static void skip_number(ml_Tokens *t)
 
 static size_t mark_length(const ml_Tokens *t)
 {
-    static const char *const LONG[] = {
-        "...", "..", "==", "~=", "<=", ">=", "//", "::", "<<", ">>"};
+    char c = at(t, 0), next = at(t, 1);
 
-    for (size_t k = 0; k < ML_COUNT(LONG); k++) {
-        size_t n = strlen(LONG[k]);
-
-        if (t->n - t->at >= n && memcmp(t->p + t->at, LONG[k], n) == 0)
-            return n;
-    }
-    return 1;
+    if (c == '.' && next == '.')
+        return at(t, 2) == '.' ? 3 : 2;
+    if (next == '=')
+        return c == '=' || c == '~' || c == '<' || c == '>' ? 2 : 1;
+    return c == next && (c == '/' || c == ':' || c == '<' || c == '>') ? 2 : 1;
 }
 
 ml_Token ml_token_next(ml_Tokens *t)

@@ -19,14 +19,15 @@ bool ml_node_is_named(const ml_Stmt *st)
     return st->kind == ML_STMT_BLOCK || (st->kind == ML_STMT_FOR && st->n_blocks > 0);
 }
 
-static void add_item(ml_NamedItems *it, ml_Bearer kind, ml_Uid uid, const char *hint)
+static inline void add_item(ml_NamedItems *it, ml_Bearer kind, ml_Uid uid, const char *hint,
+                            const ml_Buffer *b)
 {
-    ml_push(it->cx, &it->list, ((ml_NamedItem){(uint8_t)kind, uid, hint, NULL}));
+    ml_push(it->cx, &it->list, ((ml_NamedItem){(uint8_t)kind, uid, hint, b}));
 }
 
-static void add_buffer(ml_NamedItems *it, const ml_Buffer *b)
+static inline void add_buffer(ml_NamedItems *it, const ml_Buffer *b)
 {
-    ml_push(it->cx, &it->list, ((ml_NamedItem){ML_BEARS_BUFFER, b->uid, b->name, b}));
+    add_item(it, ML_BEARS_BUFFER, b->uid, b->name, b);
 }
 
 static void collect(const ml_Stmt *st, bool in_init, void *user)
@@ -34,13 +35,14 @@ static void collect(const ml_Stmt *st, bool in_init, void *user)
     ml_NamedItems *it = user;
 
     if (st->kind == ML_STMT_FOR && st->n_blocks > 0 && !in_init)
-        add_item(it, ML_BEARS_LOOP, ml_as_for(st)->var->uid, ml_as_for(st)->var->hint);
+        add_item(it, ML_BEARS_LOOP, ml_as_for(st)->var->uid, ml_as_for(st)->var->hint,
+                 NULL);
     if (st->kind == ML_STMT_ALLOC || st->kind == ML_STMT_DECL)
         add_buffer(it, ml_as_alloc(st)->buffer);
     if (st->kind == ML_STMT_BLOCK && !in_init) {
         const ml_Block *b = ml_as_block(st);
 
-        add_item(it, ML_BEARS_BLOCK, b->tag, b->name);
+        add_item(it, ML_BEARS_BLOCK, b->tag, b->name, NULL);
         for (uint32_t k = 0; k < b->n_allocs; k++)
             add_buffer(it, b->allocs[k]);
         for (uint32_t k = 0; k < b->n_matches; k++)

@@ -62,10 +62,15 @@ void ml_journal_string(ml_Text *out, const char *z)
         return;
     }
     for (const char *end = z + strlen(z); z < end;) {
-        size_t n = ml_utf8_length(z, end);
+        const char *from = z;
 
-        ml_text_addn(&t, n ? z : "?", n ? n : 1);
-        z += n ? n : 1;
+        for (size_t n; z < end && (n = ml_utf8_length(z, end)) > 0;)
+            z += n;
+        ml_text_addn(&t, from, (size_t)(z - from));
+        if (z < end) {
+            ml_text_char(&t, '?');
+            z++;
+        }
     }
     ml_json_string(out, ml_text_z(&t));
     ml_text_free(&t);
@@ -79,18 +84,18 @@ void ml_journal_start(ml_Journal *j, ml_Schedule *s, ml_Text *out)
 
     ml_print_start(tmp, &program, s->v[0].p.mod);
     j->large = program.n > LARGE;
-    ml_text_add(out, "{\"program\": ");
+    ml_text_add(out, "{\"program\":");
     ml_json_string(out, ml_text_z(&program));
-    ml_text_add(out, ", \"func\": ");
+    ml_text_add(out, ",\"func\":");
     ml_journal_string(out, f ? f->name : NULL);
-    ml_text_add(out, ", \"name\": ");
+    ml_text_add(out, ",\"name\":");
     ml_journal_string(out, s->name);
-    ml_text_add(out, ", \"target\": ");
+    ml_text_add(out, ",\"target\":");
     if (s->opts.target)
         ml_json_value(out, s->opts.target);
     else
         ml_text_add(out, "null");
-    ml_text_fmt(out, ", \"check\": %s}", s->opts.no_check ? "false" : "true");
+    ml_text_fmt(out, ",\"check\":%s}", s->opts.no_check ? "false" : "true");
     out->bad |= program.bad;
     ml_text_free(&program);
     ml_ctx_unref(tmp);
@@ -151,15 +156,15 @@ static bool add_part(ml_Journal *j, ml_Schedule *s, const ml_TraceNode *last, in
                 to[insts[k]->outputs[m].num] = first_of(j, nodes[k]) - 1 + m;
     }
     ml_trace_renumber(tmp, insts, n, to);
-    ml_text_fmt(out, "%s{\"at\": %d, \"from\": %ld, \"nodes\": [", comma ? ", " : "", at,
+    ml_text_fmt(out, "%s{\"at\":%d,\"from\":%ld,\"nodes\":[", comma ? "," : "", at,
                 from ? (long)from->serial : -1);
     for (uint32_t k = known; k < n; k++)
-        ml_text_fmt(out, "%s%u", k > known ? ", " : "", nodes[k]->serial);
-    ml_text_add(out, "], \"trace\": ");
+        ml_text_fmt(out, "%s%u", k > known ? "," : "", nodes[k]->serial);
+    ml_text_add(out, "],\"trace\":");
     ml_trace_json_part(out, &(ml_Trace){n, insts}, known, " ");
     if (made >= 0)
-        ml_text_fmt(out, ", \"made\": %d, \"random\": [%u, %u]", made,
-                    s->v[made].random_before, s->v[made].random);
+        ml_text_fmt(out, ",\"made\":%d,\"random\":[%u,%u]", made, s->v[made].random_before,
+                    s->v[made].random);
     ml_text_char(out, '}');
     ml_ctx_unref(tmp);
     return true;
@@ -169,7 +174,7 @@ static void add_parts(ml_Journal *j, ml_Schedule *s, ml_Text *out)
 {
     bool comma = false;
 
-    ml_text_add(out, "\"parts\": [");
+    ml_text_add(out, "\"parts\":[");
     for (int k = j->n_versions; k < s->n_versions; k++) {
         if (s->v[k].parent < 0)
             continue; /* the start */
@@ -186,9 +191,9 @@ static void add_marks(ml_Journal *j, const ml_MarkName *m, ml_Text *out, size_t 
     if (m == j->marks)
         return;
     add_marks(j, m->prev, out, n);
-    ml_text_add(out, ++*n > 1 ? ", [" : ", \"marks\": [[");
+    ml_text_add(out, ++*n > 1 ? ",[" : ",\"marks\":[[");
     ml_journal_string(out, m->name);
-    ml_text_fmt(out, ", %d]", m->version);
+    ml_text_fmt(out, ",%d]", m->version);
 }
 
 /* Where each label is, the oldest first. */
@@ -200,9 +205,9 @@ static void add_labels(const ml_Schedule *s, const ml_MarkName *m, ml_Text *out,
     for (const ml_MarkName *newer = s->labels; newer != m; newer = newer->prev)
         if (ml_streq(newer->name, m->name))
             return;
-    ml_text_add(out, ++*n > 1 ? ", [" : ", \"branches\": [[");
+    ml_text_add(out, ++*n > 1 ? ",[" : ",\"branches\":[[");
     ml_journal_string(out, m->name);
-    ml_text_fmt(out, ", %d]", m->version);
+    ml_text_fmt(out, ",%d]", m->version);
 }
 
 static bool same(const char *a, const char *b)
@@ -227,9 +232,9 @@ static void add_said(ml_Journal *j, const ml_Schedule *s, ml_Text *out)
         if (same(was->check, v->check) && same(was->speed, v->speed))
             continue;
         *was = (Said){v->check, v->speed};
-        ml_text_fmt(out, "%s[%zu, null, ", n++ ? ", " : ", \"said\": [", k);
+        ml_text_fmt(out, "%s[%zu,null,", n++ ? "," : ",\"said\":[", k);
         ml_journal_string(out, v->check);
-        ml_text_add(out, ", ");
+        ml_text_add(out, ",");
         ml_journal_string(out, v->speed);
         ml_text_char(out, ']');
     }
@@ -254,7 +259,7 @@ void ml_journal_state(const ml_Journal *j, ml_State st, ml_Text *out)
 {
     const ml_TraceNode *t = st.trace;
 
-    ml_text_fmt(out, "[%d, %ld, %u]", st.version, serial_of(j, t), st.random);
+    ml_text_fmt(out, "[%d,%ld,%u]", st.version, serial_of(j, t), st.random);
 }
 
 bool ml_journal_news(ml_Journal *j, ml_Schedule *s, ml_Text *out)
@@ -277,16 +282,19 @@ bool ml_journal_news(ml_Journal *j, ml_Schedule *s, ml_Text *out)
         ml_text_char(out, ']');
     add_said(j, s, out);
     if (f && !same(j->func, f->name) && j->begun) {
-        ml_text_add(out, ", \"func\": ");
+        ml_text_add(out, ",\"func\":");
         ml_journal_string(out, f->name);
     }
-    ml_text_add(out, ", \"state\": ");
+    ml_text_add(out, ",\"state\":");
     ml_journal_state(j, ml_schedule_state(s), out);
-    ml_text_fmt(out, ", \"redo\": %d, \"branch\": ", s->v[s->cur].redo);
-    ml_journal_string(out, s->branch);
+    if (s->v[s->cur].redo >= 0)
+        ml_text_fmt(out, ",\"redo\":%d", s->v[s->cur].redo);
+    if (s->branch) {
+        ml_text_add(out, ",\"branch\":");
+        ml_journal_string(out, s->branch);
+    }
     if (!j->large || ++j->pieces % HASH_EVERY == 0)
-        ml_text_fmt(out, ", \"hash\": \"%016llx\"",
-                    (unsigned long long)ml_schedule_hash(s));
+        ml_text_fmt(out, ",\"hash\":\"%016llx\"", (unsigned long long)ml_schedule_hash(s));
     ml_text_char(out, '}');
     j->begun = true;
     j->at = ml_schedule_state(s);
@@ -327,24 +335,9 @@ void ml_rebuild_free(ml_Rebuild *b)
     ml_heap_free(b);
 }
 
-/* An integer of lo..hi. */
-static bool whole(const ml_Json *j, int64_t lo, int64_t hi, int64_t *out)
-{
-    if (!j || j->kind != ML_JSON_INT || j->as.i < lo || j->as.i > hi)
-        return false;
-    *out = j->as.i;
-    return true;
-}
-
 static bool is_list(const ml_Json *j)
 {
     return j && j->kind == ML_JSON_LIST;
-}
-
-/* NULL: null. */
-static const char *text_of(const ml_Json *j)
-{
-    return j && j->kind == ML_JSON_STRING && strlen(j->as.s) == j->n ? j->as.s : NULL;
 }
 
 static bool bad(ml_Text *why, const char *what)
@@ -359,7 +352,7 @@ static bool node_of(const ml_Rebuild *b, const ml_Json *j, const ml_TraceNode **
     int64_t serial;
 
     *out = NULL;
-    if (!whole(j, -1, UINT32_MAX - 1, &serial))
+    if (!ml_json_whole(j, -1, UINT32_MAX - 1, &serial))
         return false;
     if (serial >= 0)
         *out = ml_map_get(b->nodes, (uint32_t)serial + 1);
@@ -371,9 +364,9 @@ bool ml_rebuild_state(const ml_Rebuild *b, const ml_Json *j, ml_State *out)
     int64_t version, random;
     const ml_TraceNode *t;
 
-    if (!is_list(j) || j->n != 3 ||
-        !whole(&j->as.list[0], 0, b->s->n_versions - 1, &version) ||
-        !node_of(b, &j->as.list[1], &t) || !whole(&j->as.list[2], 0, UINT32_MAX, &random))
+    if (!ml_json_whole(ml_json_item(j, 0), 0, b->s->n_versions - 1, &version) ||
+        !node_of(b, ml_json_item(j, 1), &t) ||
+        !ml_json_whole(ml_json_item(j, 2), 0, UINT32_MAX, &random))
         return false;
     *out = (ml_State){.version = (int)version, .trace = t, .random = (uint32_t)random};
     return true;
@@ -396,12 +389,11 @@ static bool apply_part(ml_Rebuild *b, const ml_Json *part, ml_Text *why)
     ml_Trace t;
 
     if (part->kind != ML_JSON_OBJECT ||
-        !whole(ml_json_get(part, "at"), 0, s->n_versions - 1, &at) ||
+        !ml_json_whole(ml_json_get(part, "at"), 0, s->n_versions - 1, &at) ||
         !node_of(b, ml_json_get(part, "from"), &from) || !is_list(nodes) ||
-        (made && !whole(made, s->n_versions, s->n_versions, &version)) ||
-        (made && (!is_list(random) || random->n != 2 ||
-                  !whole(&random->as.list[0], 0, UINT32_MAX, &r[0]) ||
-                  !whole(&random->as.list[1], 0, UINT32_MAX, &r[1]))))
+        (made && !ml_json_whole(made, s->n_versions, s->n_versions, &version)) ||
+        (made && (!ml_json_whole(ml_json_item(random, 0), 0, UINT32_MAX, &r[0]) ||
+                  !ml_json_whole(ml_json_item(random, 1), 0, UINT32_MAX, &r[1]))))
         return bad(why, "a step that does not fit what stands before it");
     if (!ml_trace_read(&b->reader, ml_json_get(part, "trace"), &t)) {
         add_failure(ml_failure_from(ml_error(b->reader.cx)), why);
@@ -418,7 +410,7 @@ static bool apply_part(ml_Rebuild *b, const ml_Json *part, ml_Text *why)
     for (size_t k = 0; k < t.n; k++) {
         int64_t serial;
 
-        if (!whole(&nodes->as.list[k], 0, UINT32_MAX - 1, &serial))
+        if (!ml_json_whole(&nodes->as.list[k], 0, UINT32_MAX - 1, &serial))
             return bad(why, "a step without a number");
         if (!ml_replayer_next(b->replayer, t.insts[k])) {
             ml_text_fmt(why, "%s was refused: ", t.insts[k]->prim->name);
@@ -441,17 +433,19 @@ static bool apply_part(ml_Rebuild *b, const ml_Json *part, ml_Text *why)
 /* Names behind those of the list; false: they are none. */
 static bool apply_names(ml_Rebuild *b, const ml_Json *names, const ml_MarkName **list)
 {
-    for (uint32_t k = 0; is_list(names) && k < names->n; k++) {
-        const ml_Json *one = &names->as.list[k];
+    const ml_Json *one;
+
+    for (uint32_t k = 0; (one = ml_json_item(names, k)) != NULL; k++) {
+        const char *name = ml_json_text(ml_json_item(one, 0));
         int64_t version;
 
-        if (!is_list(one) || one->n != 2 || !text_of(&one->as.list[0]) ||
-            !whole(&one->as.list[1], 0, b->s->n_versions - 1, &version))
+        if (!name || one->n != 2 ||
+            !ml_json_whole(ml_json_item(one, 1), 0, b->s->n_versions - 1, &version))
             return false;
         ml_MarkName *m = ML_NEW(b->s->space->home, ml_MarkName);
 
         m->prev = *list;
-        m->name = ml_strdup(b->s->space->home, ml_str(text_of(&one->as.list[0])));
+        m->name = ml_strdup(b->s->space->home, ml_str(name));
         m->version = (int)version;
         *list = m;
     }
@@ -467,7 +461,7 @@ static bool apply_labels(ml_Rebuild *b, const ml_Json *labels)
 
 static const char *kept(ml_Schedule *s, const ml_Json *j)
 {
-    const char *z = text_of(j);
+    const char *z = ml_json_text(j);
 
     return z ? ml_strdup(s->space->home, ml_str(z)) : NULL;
 }
@@ -485,17 +479,19 @@ static void label(ml_Schedule *s, const char *name, int version)
 
 static bool apply_said(ml_Rebuild *b, const ml_Json *said)
 {
-    for (uint32_t k = 0; is_list(said) && k < said->n; k++) {
-        const ml_Json *one = &said->as.list[k];
+    const ml_Json *one;
+
+    for (uint32_t k = 0; (one = ml_json_item(said, k)) != NULL; k++) {
+        const char *name = ml_json_text(ml_json_item(one, 1));
         int64_t v;
 
-        if (!is_list(one) || one->n != 4 ||
-            !whole(&one->as.list[0], 0, b->s->n_versions - 1, &v))
+        if (!ml_json_item(one, 3) || one->n != 4 ||
+            !ml_json_whole(ml_json_item(one, 0), 0, b->s->n_versions - 1, &v))
             return false;
-        if (text_of(&one->as.list[1])) /* of 0.1.0: the newest version has the label */
-            label(b->s, text_of(&one->as.list[1]), (int)v);
-        b->s->v[v].check = kept(b->s, &one->as.list[2]);
-        b->s->v[v].speed = kept(b->s, &one->as.list[3]);
+        if (name) /* of 0.1.0: the newest version has the label */
+            label(b->s, name, (int)v);
+        b->s->v[v].check = kept(b->s, ml_json_item(one, 2));
+        b->s->v[v].speed = kept(b->s, ml_json_item(one, 3));
     }
     return true;
 }
@@ -504,14 +500,14 @@ bool ml_rebuild_add(ml_Rebuild *b, const ml_Json *piece, ml_Text *why)
 {
     ml_Schedule *s = b->s;
     const ml_Json *parts = ml_json_get(piece, "parts");
-    const char *func = text_of(ml_json_get(piece, "func")),
-               *hash = text_of(ml_json_get(piece, "hash"));
+    const char *func = ml_json_text(ml_json_get(piece, "func")),
+               *hash = ml_json_text(ml_json_get(piece, "hash"));
     ml_State st;
     char now[20];
     int64_t redo;
 
-    for (uint32_t k = 0; is_list(parts) && k < parts->n; k++)
-        if (!apply_part(b, &parts->as.list[k], why))
+    for (uint32_t k = 0; ml_json_item(parts, k); k++)
+        if (!apply_part(b, ml_json_item(parts, k), why))
             return false;
     if (!apply_names(b, ml_json_get(piece, "marks"), &s->marks) ||
         !apply_labels(b, ml_json_get(piece, "branches")) ||
@@ -523,7 +519,7 @@ bool ml_rebuild_add(ml_Rebuild *b, const ml_Json *piece, ml_Text *why)
         return bad(why, "a version to be at that is not there");
     ml_schedule_return(s, st);
     s->branch = kept(s, ml_json_get(piece, "branch"));
-    if (whole(ml_json_get(piece, "redo"), 0, s->n_versions - 1, &redo) &&
+    if (ml_json_whole(ml_json_get(piece, "redo"), 0, s->n_versions - 1, &redo) &&
         s->v[redo].parent == s->cur)
         s->v[s->cur].redo = (int)redo;
     if (hash)

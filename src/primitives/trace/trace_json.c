@@ -162,13 +162,6 @@ static const ml_Json *read_json(ml_Ctx *cx, ml_Str json)
     return j;
 }
 
-static const char *text_field(const ml_Json *j, const char *key)
-{
-    const ml_Json *f = ml_json_get(j, key);
-
-    return f && f->kind == ML_JSON_STRING && strlen(f->as.s) == f->n ? f->as.s : NULL;
-}
-
 /* ---- records: [trace, run_secs, target, args_info], in a database behind the number of
  * their workload */
 
@@ -268,9 +261,9 @@ bool ml_saved_read(ml_Ctx *cx, ml_Str json, ml_Saved *out)
     trace = ml_json_get(j, "trace");
     if (!trace)
         return ml_bad_json(cx, j, "the field trace is missing");
-    out->program = text_field(j, "program");
-    out->func = text_field(j, "func");
-    out->hash = text_field(j, "hash");
+    out->program = ml_json_text(ml_json_get(j, "program"));
+    out->func = ml_json_text(ml_json_get(j, "func"));
+    out->hash = ml_json_text(ml_json_get(j, "hash"));
     out->no_check = is_flag(j, "check", false);
     out->unchecked = is_flag(j, "unchecked", true);
     target = ml_json_get(j, "target");

@@ -1,37 +1,31 @@
 /*
  * dashboard - program, tree and last timing in a second terminal, kept up to date.
  *
- * A frame is drawn into a grid of that terminal's size and written at once, after a line
- * that changed something. The terminal is somebody else's: it is written to and never read,
+ * A frame is drawn into a grid of that terminal's size after each line, and written at once
+ * when it is another than the last. The terminal is somebody else's: it is written to and never read,
  * its modes stay, and when it does not take what is written the frame is given up; when it
  * is gone, the dashboard is off. Source: interaction 5.
  */
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/arena.h"
 #include "repl/command/command.h"
+#include "repl/screen/write_all.h"
 #include "repl/screen/writer.h"
 #include "repl/session/themes.h"
 #include "repl/show/show.h"
 
 enum { PATIENCE = 50 /* ms that a terminal may make us wait */, SIDE_BY_SIDE = 100 };
 
-typedef struct Shown { /* what the last frame showed */
-    ml_Schedule *s;
-    int version, n_versions, w, h;
-    const char *speed, *check, *marks;
-} Shown;
-
 struct ml_Dashboard {
     int fd;
     ml_Text path;
-    Shown shown;
+    ml_Text shown; /* the last frame, as it was sent */
 };
 
 /* ---- one frame */
@@ -150,28 +144,6 @@ static void draw(ml_Session *ss, ml_Grid *g)
 
 /* ---- the terminal */
 
-/* All of it, or false with errno; EAGAIN: the terminal holds its output. */
-static bool send(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t k = write(fd, p, n);
-
-        if (k > 0) {
-            p += k;
-            n -= (size_t)k;
-        } else if (k < 0 && errno == EAGAIN) {
-            struct pollfd wait = {.fd = fd, .events = POLLOUT};
-
-            if (poll(&wait, 1, PATIENCE) == 0) {
-                errno = EAGAIN;
-                return false;
-            }
-        } else if (k < 0 && errno != EINTR)
-            return false;
-    }
-    return true;
-}
-
 static const ml_Observer OBSERVER; /* which is told of lines */
 
 static void end_dashboard(ml_Session *ss)
@@ -183,10 +155,12 @@ static void end_dashboard(ml_Session *ss)
         return;
     ml_text_fmt(&t, "%s%s%s", ml_escape(ML_CAP_NORMAL), ml_escape(ML_CAP_CLEAR),
                 ml_escape(ML_CAP_CURSOR_ON));
-    (void)send(d->fd, t.p, t.n); /* gone, or stopped: it keeps what it shows */
+    (void)ml_write_within(d->fd, t.p, t.n,
+                          PATIENCE); /* gone, or stopped: it keeps what it shows */
     ml_text_free(&t);
     close(d->fd);
     ml_text_free(&d->path);
+    ml_text_free(&d->shown);
     ml_heap_free(d);
     ss->dashboard = NULL;
     ml_session_unobserve(ss, &OBSERVER);
@@ -203,35 +177,6 @@ static void give_up(ml_Session *ss, const char *why)
     ml_text_free(&t);
 }
 
-static Shown now(ml_Session *ss, const struct winsize *ws)
-{
-    Shown w = {.s = ss->focus, .w = ws->ws_col, .h = ws->ws_row};
-    ml_Step step;
-
-    if (!w.s)
-        return w;
-    w.version = ml_schedule_version(w.s);
-    w.n_versions = ml_schedule_n_versions(w.s);
-    w.marks = ml_schedule_marks_of(w.s, w.version);
-    if (ml_version_step(w.s, w.version, &step)) {
-        w.speed = step.speed;
-        w.check = step.check;
-    }
-    return w;
-}
-
-static bool same(const char *a, const char *b)
-{
-    return a == b || (a && b && ml_streq(a, b));
-}
-
-static bool same_frame(const Shown *a, const Shown *b)
-{
-    return a->s == b->s && a->version == b->version && a->n_versions == b->n_versions &&
-           a->w == b->w && a->h == b->h && same(a->speed, b->speed) &&
-           same(a->check, b->check) && same(a->marks, b->marks);
-}
-
 static void show_changes(ml_Session *ss)
 {
     ml_Dashboard *d = ss->dashboard;
@@ -241,7 +186,6 @@ static void show_changes(ml_Session *ss)
     ml_Writer all = {.to = ml_ansi()}; /* what its own shell has written is gone, too */
     ml_Text t = {0};
     ml_Grid g;
-    Shown next;
 
     if (!d)
         return;
@@ -253,10 +197,6 @@ static void show_changes(ml_Session *ss)
         ws.ws_col = 80;
         ws.ws_row = 24;
     }
-    next = now(ss, &ws);
-    if (same_frame(&next, &d->shown))
-        return;
-    d->shown = next;
     ml_grid_init(&g, ws.ws_col > 1000 ? 1000 : ws.ws_col,
                  ws.ws_row > 1000 ? 1000 : ws.ws_row, ss->out.ascii);
     ml_theme_make(&theme, &look, ss->out.color ? ml_theme_depth(-1) : ML_DEPTH_NONE);
@@ -265,11 +205,16 @@ static void show_changes(ml_Session *ss)
     else
         ml_grid_put_cut(&g, (ml_Rect){0, 0, g.w, 1}, 1, 0, "no schedule yet", ML_ROLE_TEXT);
     ml_writer_show(&all, &g, &theme, &t);
-    if (!send(d->fd, ml_text_z(&t), t.n) && errno != EAGAIN)
-        give_up(ss, strerror(errno));
     ml_writer_forget(&all);
     ml_grid_free(&g);
-    ml_text_free(&t);
+    if (ml_streq(ml_text_z(&t), ml_text_z(&d->shown))) {
+        ml_text_free(&t);
+        return;
+    }
+    ml_text_free(&d->shown);
+    d->shown = t;
+    if (!ml_write_within(d->fd, t.p, t.n, PATIENCE) && errno != EAGAIN)
+        give_up(ss, strerror(errno));
 }
 
 static void after_line(void *user, ml_Session *ss, const ml_LineEvent *e)

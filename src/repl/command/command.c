@@ -16,7 +16,7 @@
 #include "core/script/report.h"
 #include "repl/command/house.h"
 #include "repl/out/interrupt.h"
-#include "repl/out/write_all.h"
+#include "repl/screen/write_all.h"
 #include "repl/session/frame.h"
 #include "repl/session/progress.h"
 
@@ -206,10 +206,6 @@ static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
 
 /* ---- running */
 
-/* What a shell takes as it is. */
-static const char SAFE[] =
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
-
 const ml_Command *ml_command_of(const ml_Session *ss, const char *line)
 {
     ml_Text name = {0}, why = {0};
@@ -293,19 +289,6 @@ static bool call(ml_Session *ss, const ml_Command *c, const ml_Words *w, ml_Data
     return ok;
 }
 
-/* For a shell: as it is, or in quotes. */
-static void add_shell_word(ml_Text *out, const char *z)
-{
-    if (*z && z[strspn(z, SAFE)] == '\0') {
-        ml_text_add(out, z);
-        return;
-    }
-    ml_text_char(out, '\'');
-    for (; *z; z++)
-        ml_text_add(out, *z == '\'' ? "'\\''" : (const char[]){*z, '\0'});
-    ml_text_char(out, '\'');
-}
-
 /* Words that a caller has, behind those of the line. A single one is a whole command of the
  * shell. */
 static bool take_words(ml_Session *ss, const ml_Command *c, const Extra *more, ml_Words *w,
@@ -324,7 +307,7 @@ static bool take_words(ml_Session *ss, const ml_Command *c, const Extra *more, m
         if (rest->n)
             ml_text_char(rest, ' ');
         if (shell)
-            add_shell_word(rest, more->words[k]);
+            ml_text_shell(rest, more->words[k]);
         else
             ml_text_add(rest, more->words[k]);
     }

@@ -5,14 +5,10 @@
  */
 #include "repl/graph/graph.h"
 
-#include "core/base/arena.h"
 #include "core/base/file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,101 +121,48 @@ static const char *draw_program(char *buf, size_t n)
     return "moonloop-draw";
 }
 
-/* Feeds the DOT text to the child and gathers what it says; both ends in one loop, so that
- * neither side can block the other for good. */
-static void converse(int to, int from, const ml_Text *dot, ml_Text *said)
-{
-    size_t done = 0;
-    char buf[4096];
+/* What moonloop-draw says by its status. */
+enum { TOO_LONG = 3, NO_ROOM = 4, NOT_THERE = 127 };
 
-    while (to >= 0 || from >= 0) {
-        struct pollfd p[2] = {{to, POLLOUT, 0}, {from, POLLIN, 0}};
-
-        if (poll(p, 2, -1) < 0 && errno != EINTR)
-            break;
-        if (to >= 0 && p[0].revents) {
-            ssize_t k = done < dot->n ? write(to, dot->p + done, dot->n - done) : 0;
-
-            if (k > 0)
-                done += (size_t)k;
-            if ((k < 0 && errno != EAGAIN && errno != EINTR) || done == dot->n) {
-                close(to);
-                to = -1;
-            }
-        }
-        if (from >= 0 && p[1].revents) {
-            ssize_t k = read(from, buf, sizeof buf);
-
-            if (k > 0 && said->n < 4000)
-                ml_text_addn(said, buf, (size_t)k);
-            if (k == 0 || (k < 0 && errno != EINTR)) {
-                close(from);
-                from = -1;
-            }
-        }
-    }
-    if (to >= 0)
-        close(to);
-    if (from >= 0)
-        close(from);
-}
-
-static char *heap_copy(const char *z)
-{
-    size_t n = strlen(z) + 1;
-
-    return memcpy(ml_heap_zalloc(n), z, n);
-}
-
+/* Its status; what it says is a line. It reads and complains through files without a name,
+ * so that neither side waits for the other. */
 static int run_draw(const ml_Graph *g, const char *format, const char *file, ml_Text *said)
 {
-    char path[PATH_MAX + 32];
-    const char *prog = draw_program(path, sizeof path);
-    char *argv[4];
-    char name[] = "moonloop-draw";
-    int in[2], err[2], status = -1;
+    char path[PATH_MAX + 32], name[] = "moonloop-draw", line[4000];
+    ml_Text form = {0}, to = {0};
+    FILE *in = tmpfile(), *err = tmpfile();
+    int status = NO_ROOM;
     pid_t pid;
     posix_spawn_file_actions_t fa;
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, was;
 
-    if (pipe(in) != 0)
-        return -1;
-    if (pipe(err) != 0) {
-        close(in[0]);
-        close(in[1]);
-        return -1;
-    }
-    argv[0] = name;
-    argv[1] = heap_copy(format);
-    argv[2] = heap_copy(file);
-    argv[3] = NULL;
-    posix_spawn_file_actions_init(&fa);
-    posix_spawn_file_actions_adddup2(&fa, in[0], 0);
-    posix_spawn_file_actions_adddup2(&fa, err[1], 2);
-    posix_spawn_file_actions_addclose(&fa, in[0]);
-    posix_spawn_file_actions_addclose(&fa, in[1]);
-    posix_spawn_file_actions_addclose(&fa, err[0]);
-    posix_spawn_file_actions_addclose(&fa, err[1]);
-    int rc = posix_spawnp(&pid, prog, &fa, NULL, argv, environ);
+    ml_text_add(&form, format);
+    ml_text_add(&to, file);
+    if (!in || !err || fwrite(g->dot.p, 1, g->dot.n, in) != g->dot.n || fflush(in) != 0) {
+        ml_text_fmt(said, "cannot write a file for moonloop-draw: %s", strerror(errno));
+    } else {
+        char *argv[] = {name, form.p, to.p, NULL};
 
-    posix_spawn_file_actions_destroy(&fa);
-    close(in[0]);
-    close(err[1]);
-    ml_heap_free(argv[1]);
-    ml_heap_free(argv[2]);
-    if (rc != 0) {
-        close(in[1]);
-        close(err[0]);
-        errno = rc;
-        return -1;
+        rewind(in);
+        posix_spawn_file_actions_init(&fa);
+        posix_spawn_file_actions_adddup2(&fa, fileno(in), 0);
+        posix_spawn_file_actions_adddup2(&fa, fileno(err), 2);
+        int rc =
+            posix_spawnp(&pid, draw_program(path, sizeof path), &fa, NULL, argv, environ);
+
+        posix_spawn_file_actions_destroy(&fa);
+        while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        status = rc != 0 ? NOT_THERE : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+        rewind(err);
+        ml_text_addn(said, line, fread(line, 1, sizeof line, err));
     }
-    /* A child that dies early must not kill us with SIGPIPE. */
-    sigaction(SIGPIPE, &ignore, &was);
-    converse(in[1], err[0], &g->dot, said);
-    sigaction(SIGPIPE, &was, NULL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+    if (in)
+        fclose(in);
+    if (err)
+        fclose(err);
+    ml_text_free(&form);
+    ml_text_free(&to);
+    return status;
 }
 
 /* Where the DOT text is kept when it cannot be laid out: FILE.dot. */
@@ -233,9 +176,6 @@ static void keep_dot(const ml_Graph *g, const char *file, ml_GraphWhy *why)
     ml_text_free(&name);
 }
 
-/* What moonloop-draw says by its status. */
-enum { TOO_LONG = 3, NO_ROOM = 4 };
-
 /* What went wrong; true: nothing did. */
 static bool drawn(int rc, ml_Text *said, ml_GraphWhy *why)
 {
@@ -246,7 +186,7 @@ static bool drawn(int rc, ml_Text *said, ml_GraphWhy *why)
     why->code = rc == TOO_LONG  ? ML_E_TOO_LARGE
                 : rc == NO_ROOM ? ML_E_NO_SPACE
                                 : ML_E_NO_FILE;
-    if (rc < 0 || rc == 127)
+    if (rc == NOT_THERE)
         ml_text_add(&why->message,
                     "moonloop-draw is not there (it is built when Graphviz, package "
                     "libgraphviz-dev, is installed)");

@@ -5,16 +5,13 @@
 
 #include "repl/session/session.h"
 
-/* A session that prompts begins: tells of sessions that were not ended well, and writes
- * from now on. Nothing with --private or --batch, or when it has begun already. */
+/* A session that prompts begins: tells of those that were not ended well, and writes from
+ * now on. Nothing with --private or --batch, or when it has begun already. */
 void ml_autosave_begin(ml_Session *ss);
 /* One more line in the file, when there is something new: after each line by itself. A
  * failure is told once and ends the autosave, not the session. */
 void ml_autosave_line(ml_Session *ss);
 /* Whether all that there is now stands in the file. */
 bool ml_autosave_holds_all(const ml_Session *ss);
-
-/* Brings back an autosave, as `:recover PATH` does, and takes it away when all is there. */
-bool ml_recover(ml_Session *ss, const char *path);
 
 #endif

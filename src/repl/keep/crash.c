@@ -8,17 +8,17 @@
 #define _XOPEN_SOURCE 700 /* NOLINT: sigaltstack */
 #include "repl/keep/crash.h"
 
-#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/sanitized.h"
 #include "repl/keep/sessions.h"
 #include "repl/screen/restore.h"
+#include "repl/screen/write_all.h"
 
 enum {
     FRAMES = 64,
@@ -39,20 +39,7 @@ static struct { /* a signal handler has no other way to it */
 
 static void put(int fd, const char *z)
 {
-    size_t n = 0;
-
-    while (z[n])
-        n++;
-    while (n > 0) {
-        ssize_t k = write(fd, z, n);
-
-        if (k < 0 && errno != EINTR)
-            return;
-        if (k > 0) {
-            z += k;
-            n -= (size_t)k;
-        }
-    }
+    ml_write_all(fd, z, strlen(z));
 }
 
 static void put_hex(int fd, uintptr_t v)
@@ -68,16 +55,21 @@ static void put_hex(int fd, uintptr_t v)
     put(fd, z);
 }
 
+static const struct Signal {
+    int number;
+    const char *name;
+} SIGNALS[] = {{SIGSEGV, "SIGSEGV"},
+               {SIGBUS, "SIGBUS"},
+               {SIGFPE, "SIGFPE"},
+               {SIGILL, "SIGILL"},
+               {SIGABRT, "SIGABRT"}};
+
 static const char *name_of(int sig)
 {
-    switch (sig) {
-    case SIGSEGV: return "SIGSEGV";
-    case SIGBUS: return "SIGBUS";
-    case SIGFPE: return "SIGFPE";
-    case SIGILL: return "SIGILL";
-    case SIGABRT: return "SIGABRT";
-    default: return "a signal";
-    }
+    for (size_t k = 0; k < ML_COUNT(SIGNALS); k++)
+        if (SIGNALS[k].number == sig)
+            return SIGNALS[k].name;
+    return "a signal";
 }
 
 /* Makes the folders of the report, each from the one above. */
@@ -120,11 +112,8 @@ static void on_crash(int sig, siginfo_t *info, void *context)
         _exit(STATUS);
     ml_restore_all();
     if (crash.path[0]) {
+        make_folders();
         fd = open(crash.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        if (fd < 0) {
-            make_folders();
-            fd = open(crash.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        }
     }
     put(STDERR_FILENO, "\nmoonloop: internal error: ");
     put(STDERR_FILENO, name_of(sig));
@@ -144,22 +133,11 @@ static void on_crash(int sig, siginfo_t *info, void *context)
 
 /* ---- beforehand */
 
-static void copy(char *to, size_t room, const char *from)
-{
-    size_t n = from ? strlen(from) : 0;
-
-    if (n >= room)
-        n = room - 1;
-    if (n)
-        memcpy(to, from, n);
-    to[n] = '\0';
-}
-
 static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
 {
     (void)user;
     (void)ss;
-    copy(crash.line, sizeof crash.line, e->text);
+    snprintf(crash.line, sizeof crash.line, "%s", e->text);
 }
 
 static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
@@ -167,7 +145,7 @@ static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
     (void)user;
     (void)ss;
     (void)e;
-    copy(crash.line, sizeof crash.line, NULL);
+    crash.line[0] = '\0';
 }
 
 void ml_crash_observe(ml_Session *ss)
@@ -180,7 +158,7 @@ void ml_crash_observe(ml_Session *ss)
 
 void ml_crash_autosave(const char *path)
 {
-    copy(crash.autosave, sizeof crash.autosave, path);
+    snprintf(crash.autosave, sizeof crash.autosave, "%s", path ? path : "");
 }
 
 const char *ml_crash_saved(void)
@@ -188,9 +166,8 @@ const char *ml_crash_saved(void)
     return crash.autosave[0] ? crash.autosave : NULL;
 }
 
-void ml_crash_watch(const char *version, const char *folder)
+void ml_crash_watch(const char *version, bool reports)
 {
-    static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     struct sigaction sa = {.sa_sigaction = on_crash,
                            .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     stack_t stack = {.ss_sp = crash.stack, .ss_size = sizeof crash.stack};
@@ -199,17 +176,15 @@ void ml_crash_watch(const char *version, const char *folder)
 
     if (ML_SANITIZED)
         return;
-    copy(crash.version, sizeof crash.version, version);
-    if (folder) {
-        ml_sessions_name(folder, &t);
+    snprintf(crash.version, sizeof crash.version, "%s", version);
+    if (reports && ml_sessions_name(&t)) {
         ml_text_add(&t, ML_CRASH_SUFFIX);
-        if (!t.bad && t.n < PATH)
-            copy(crash.path, sizeof crash.path, ml_text_z(&t));
-        ml_text_free(&t);
+        snprintf(crash.path, sizeof crash.path, "%s", t.n < PATH ? t.p : "");
     }
+    ml_text_free(&t);
     backtrace(frame, 1); /* opens the library that it needs, now */
     sigaltstack(&stack, NULL);
     sigemptyset(&sa.sa_mask);
     for (size_t k = 0; k < ML_COUNT(SIGNALS); k++)
-        sigaction(SIGNALS[k], &sa, NULL);
+        sigaction(SIGNALS[k].number, &sa, NULL);
 }

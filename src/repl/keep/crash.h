@@ -6,9 +6,9 @@
 #include "repl/session/session.h"
 
 /* From here on SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT end the program with status 4
- * and a report in `folder` (NULL: only on standard error). Not in builds with the address
- * sanitizer, whose report says more. */
-void ml_crash_watch(const char *version, const char *folder);
+ * and a report: in the folder of sessions, or only on standard error. Not in builds with the
+ * address sanitizer, whose report says more. */
+void ml_crash_watch(const char *version, bool reports);
 /* The report says what line of the session was being run. */
 void ml_crash_observe(ml_Session *ss);
 /* The autosave that stays; NULL: none. */

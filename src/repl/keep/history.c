@@ -18,7 +18,8 @@
 
 #include "core/base/arena.h"
 #include "core/base/file.h"
-#include "repl/out/write_all.h"
+#include "repl/keep/sessions.h"
+#include "repl/screen/write_all.h"
 
 enum {
     SLACK = 2000,          /* entries above the maximum before the file is cut */
@@ -203,17 +204,6 @@ static bool cut_file(ml_History *h)
     return ok;
 }
 
-static bool default_path(ml_Text *out)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-    if (state && *state == '/')
-        ml_text_fmt(out, "%s/moonloop/history", state);
-    else if (home && *home == '/')
-        ml_text_fmt(out, "%s/.local/state/moonloop/history", home);
-    return out->n > 0;
-}
-
 static bool give_up(ml_History *h, ml_Text *why, const char *path, int error)
 {
     ml_text_fmt(why, "no history is kept: %s: %s", path, strerror(error));
@@ -229,7 +219,7 @@ bool ml_history_attach(ml_History *h, const char *path, ml_Text *why)
 
     if (path)
         ml_text_add(&t, path);
-    else if (!default_path(&t)) {
+    else if (!ml_state_path("history", &t)) {
         ml_text_add(why, "no history is kept: neither XDG_STATE_HOME nor HOME is set");
         return false;
     }

@@ -1,5 +1,6 @@
 /*
- * record - the session as a transcript, or as a recording of the terminal (record.h).
+ * record - the lines of a session and what came of them, as a transcript or as a recording of
+ * the terminal (record.h).
  *
  * A transcript is written as it is replayed: without a screen, so unfolded and without
  * colour, from the first line of the session on; what could be taken for a typed line, and
@@ -19,53 +20,111 @@
 #include "core/base/arena.h"
 #include "core/base/file.h"
 #include "core/json/json.h"
+#include "core/vec.h"
 #include "repl/command/command.h"
 #include "repl/out/interrupt.h"
 
-enum { LOG_LIMIT = 16 << 20 };
+enum { LIMIT = 16 << 20 /* bytes */ };
+
+typedef struct Line {
+    const char *prompt, *text;
+    const char *output; /* as the transcript has it; NULL: the line is at work */
+    bool panes;         /* it opened the panes: what was done there are the next lines */
+    bool stopped;       /* by Ctrl-C; the output is what it had done until then */
+    bool unseen;        /* what came of it is not all here */
+} Line;
+
+typedef struct File { /* that is being written */
+    ml_FileOut out;
+    ml_Text path;
+    bool cast;
+    size_t written; /* lines of the record */
+    double start;   /* ml_clock */
+} File;
 
 struct ml_Record {
-    ml_Text log;    /* the transcript so far */
-    ml_Text line;   /* output of the line at work */
-    size_t n_lines; /* typed */
-    bool open;      /* a line is at work */
-    bool unseen;    /* its output is not all here */
-    struct {        /* how the line at work found the session */
-        size_t log; /* bytes of the log */
-        ml_Text prompt, text;
+    ml_Ctx *cx; /* of all lines */
+    const char *head;
+    ML_VEC(Line) lines;
+    ml_Text output; /* of the line at work, as it came */
+    bool open;      /* the last line is at work */
+    bool skip;      /* what is at work is :record itself */
+    size_t bytes;
+    const char *spoilt; /* why there can be no transcript; NULL: there can */
+    File *file;
+    struct {                /* how the line at work found the session */
         ml_Schedule *focus; /* not counted: one of the session's */
         size_t n_schedules;
         int version, n_versions;
     } at;
-    const char *spoilt; /* why there can be no transcript; NULL: there can */
-    FILE *file;         /* being written, or NULL */
-    ml_FileOut out;     /* the same */
-    bool cast, skip;    /* skip: the line at work is :record itself */
-    size_t written;     /* bytes of the log in the file */
-    double start;       /* ml_clock */
-    ml_Text path;
 };
 
-/* ---- the transcript */
+/* ---- what is typed */
 
-static bool prompt_like(const char *p, size_t n)
+static bool word_char(char c)
 {
-    size_t k = 0;
-
-    if (n == 1 && *p == '>')
-        return true;
-    if (n >= 2 && (strncmp(p, "> ", 2) == 0 || strncmp(p, "$ ", 2) == 0))
-        return true;
-    if (n >= 3 && strncmp(p, "```", 3) == 0)
-        return true;
-    while (k < n && p[k] != ' ') /* name v7> */
-        k++;
-    if (k == 0 || k + 2 >= n || p[k + 1] != 'v')
-        return false;
-    for (k += 2; k < n && p[k] >= '0' && p[k] <= '9';)
-        k++;
-    return k < n && p[k] == '>';
+    return c == '_' || c == '.' || c == '-' || (c >= '0' && c <= '9') ||
+           (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
+
+size_t ml_record_prompt(const char *p)
+{
+    size_t n = 0;
+
+    if (*p != '>') {
+        while (word_char(p[n]))
+            n++;
+        if (n > 0 && p[n] == ':')
+            for (n++; word_char(p[n]);)
+                n++;
+        size_t digits =
+            n > 0 && p[n] == ' ' && p[n + 1] == 'v' ? strspn(p + n + 2, "0123456789") : 0;
+
+        if (digits == 0)
+            return 0;
+        n += 2 + digits;
+    }
+    if (p[n] != '>')
+        return 0;
+    n++;
+    return p[n] == ' ' ? n + 1 : p[n] == '\0' ? n : 0;
+}
+
+/* Further lines of an entry stand under the first. */
+static void add_typed(const char *prompt, const char *text, ml_Text *out)
+{
+    bool script = *text == '@' || strncmp(text, "class ", 6) == 0 ||
+                  strncmp(text, "from tvm", 8) == 0 || strncmp(text, "import tvm", 10) == 0;
+    size_t n = ml_columns(prompt);
+
+    ml_text_add(out, prompt);
+    for (; *text; text++) {
+        ml_text_char(out, *text);
+        if (*text == '\n' && text[1] && text[1] != '\n')
+            ml_text_repeat(out, ' ', n);
+    }
+    if (out->n && out->p[out->n - 1] != '\n')
+        ml_text_char(out, '\n');
+    if (script) /* an empty line ends it */
+        ml_text_char(out, '\n');
+}
+
+/* The entry as comments of Lua, a line each, which replaying passes over. */
+static void add_comment(const Line *l, ml_Text *out)
+{
+    const char *what = l->panes ? "in the panes: " : "interrupted: ";
+
+    for (const char *p = l->text; *p;) {
+        size_t n = strcspn(p, "\n");
+
+        ml_text_fmt(out, "%s-- %s", l->prompt, what);
+        ml_text_addn(out, p, n);
+        ml_text_char(out, '\n');
+        p += n + (p[n] != '\0');
+    }
+}
+
+/* ---- what came of it */
 
 /* Bytes of `0x55d0c7e0` at p, the address of a table or function of Lua, which is another
  * one each time; 0: it is none. */
@@ -94,48 +153,14 @@ static void add_output(ml_Text *out, const char *p)
                 ml_text_char(&line, *p++);
         }
         p += *p == '\n';
-        ml_text_add(out, line.n && prompt_like(line.p, line.n) ? "…" : ml_text_z(&line));
-        ml_text_char(out, '\n');
+        const char *z = ml_text_z(&line);
+        bool typed =
+            ml_record_prompt(z) || strncmp(z, "$ ", 2) == 0 || strncmp(z, "```", 3) == 0;
+
+        ml_text_fmt(out, "%s\n", typed ? "…" : z);
     }
     ml_text_free(&line);
 }
-
-/* Further lines of an entry stand under the first. */
-static void add_typed(const char *prompt, const char *text, ml_Text *out)
-{
-    bool script = *text == '@' || strncmp(text, "class ", 6) == 0 ||
-                  strncmp(text, "from tvm", 8) == 0 || strncmp(text, "import tvm", 10) == 0;
-    size_t n = ml_columns(prompt);
-
-    ml_text_add(out, prompt);
-    for (; *text; text++) {
-        ml_text_char(out, *text);
-        if (*text == '\n' && text[1] && text[1] != '\n')
-            ml_text_repeat(out, ' ', n);
-    }
-    if (out->n && out->p[out->n - 1] != '\n')
-        ml_text_char(out, '\n');
-    if (script) /* an empty line ends it */
-        ml_text_char(out, '\n');
-}
-
-/* The entry as comments of Lua, a line each, which replaying passes over. */
-static void add_comment(const ml_Text *prompt, const char *what, const ml_Text *text,
-                        ml_Text *out)
-{
-    const char *p = text->n ? text->p : "", *end = p + text->n;
-
-    while (p < end) {
-        const char *nl = memchr(p, '\n', (size_t)(end - p)), *stop = nl ? nl : end;
-
-        ml_text_fmt(out, "%s-- %s", prompt->n ? prompt->p : "", what);
-        ml_text_addn(out, p, (size_t)(stop - p));
-        ml_text_char(out, '\n');
-        p = nl ? nl + 1 : end;
-    }
-}
-
-/* ---- what a line that was interrupted has done */
 
 static void add_step(const ml_Schedule *s, int version, const char *line, ml_Text *out)
 {
@@ -159,9 +184,9 @@ static void add_goto(const ml_Schedule *s, int from, int to, ml_Text *out)
         add_step(s, from, line, out);
 }
 
-/* Its steps as lines of their own, so that the versions have the numbers that they had;
- * false: they cannot be told so. */
-static bool add_steps(ml_Session *ss, ml_Text *out)
+/* The steps of a line that was stopped as lines of their own, so that the versions have the
+ * numbers that they had; false: they cannot be told so. */
+static bool add_steps(const ml_Session *ss, ml_Text *out)
 {
     const ml_Record *r = ss->record;
     ml_Schedule *s = ss->focus;
@@ -185,51 +210,37 @@ static bool add_steps(ml_Session *ss, ml_Text *out)
     return true;
 }
 
-static void add_quoted(ml_Text *out, const char *arg)
-{
-    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_-./=,:+";
-
-    if (*arg && strspn(arg, PLAIN) == strlen(arg)) {
-        ml_text_add(out, arg);
-        return;
-    }
-    ml_text_char(out, '\'');
-    for (; *arg; arg++)
-        if (*arg == '\'')
-            ml_text_add(out, "'\\''");
-        else
-            ml_text_char(out, *arg);
-    ml_text_char(out, '\'');
-}
+/* ---- the transcript */
 
 /* What is of the terminal, or of the replay's own choice. */
 static bool of_the_terminal(const char *arg, bool *with_value)
 {
-    static const char *const WORDS[] = {"-i",           "--no-color", "--no-init",
+    static const char *const WORDS[] = {"--color",      "--width",    "--init",
+                                        "-i",           "--no-color", "--no-init",
                                         "--no-history", "--private",  "--view"};
+    enum { WITH_VALUE = 3 };
 
-    *with_value =
-        ml_streq(arg, "--color") || ml_streq(arg, "--width") || ml_streq(arg, "--init");
-    if (*with_value || strncmp(arg, "--color=", 8) == 0 ||
-        strncmp(arg, "--width=", 8) == 0 || strncmp(arg, "--init=", 7) == 0)
-        return true;
-    for (size_t k = 0; k < ML_COUNT(WORDS); k++)
-        if (ml_streq(arg, WORDS[k]))
+    *with_value = false;
+    for (size_t k = 0; k < ML_COUNT(WORDS); k++) {
+        size_t n = strlen(WORDS[k]);
+
+        if (strncmp(arg, WORDS[k], n) == 0 &&
+            (arg[n] == '\0' || (arg[n] == '=' && k < WITH_VALUE))) {
+            *with_value = k < WITH_VALUE && arg[n] == '\0';
             return true;
+        }
+    }
     return false;
 }
 
 static void add_head(ml_Session *ss, int argc, char **argv, ml_Text *out)
 {
     ml_Settings usual;
+    ml_Text args = {0};
     bool nothing = true, skip = false;
-    size_t at;
 
-    ml_text_add(out, "$ moonloop");
-    at = out->n;
     if (ss->out.width != 100)
-        ml_text_fmt(out, " --width %d", ss->out.width);
+        ml_text_fmt(&args, " --width %d", ss->out.width);
     for (int k = 1; k < argc; k++) {
         if (skip) { /* the value of what was left out */
             skip = false;
@@ -237,134 +248,179 @@ static void add_head(ml_Session *ss, int argc, char **argv, ml_Text *out)
         }
         if (of_the_terminal(argv[k], &skip))
             continue;
-        ml_text_char(out, ' ');
-        add_quoted(out, argv[k]);
+        ml_text_char(&args, ' ');
+        ml_text_shell(&args, argv[k]);
         nothing &= strncmp(argv[k], "--", 2) == 0;
     }
-    if (out->n > at) { /* only then: bare `moonloop` is a session as it stands */
-        ml_Text rest = {0};
-
-        ml_text_add(&rest, out->p + at);
-        out->n = at;
-        ml_text_add(out, " -i");
-        ml_text_add(out, ml_text_z(&rest));
-        ml_text_free(&rest);
-    }
-    ml_text_add(out, nothing ? "\nmoonloop <x> · …\n" : "\n…\n");
+    /* Bare `moonloop` is a session as it stands. */
+    ml_text_fmt(out, "$ moonloop%s%s\n%s\n", args.n ? " -i" : "", ml_text_z(&args),
+                nothing ? "moonloop <x> · …" : "…");
+    ml_text_free(&args);
     ml_settings_init(&usual);
-    for (int k = 0; k < ML_SETTINGS; k++) {
-        static const ml_SettingId OURS[] = {ML_SET_color, ML_SET_width, ML_SET_pager};
-        bool ours = false;
-
-        for (size_t m = 0; m < ML_COUNT(OURS); m++)
-            ours |= k == (int)OURS[m];
-        if (!ours && !ml_streq(usual.value[k], ss->set.value[k]))
+    for (int k = 0; k < ML_SETTINGS; k++)
+        if (k != ML_SET_color && k != ML_SET_width && k != ML_SET_pager &&
+            !ml_streq(usual.value[k], ss->set.value[k]))
             ml_text_fmt(out, "> :set %s %s\n", ml_settings[k].name, ss->set.value[k]);
+}
+
+/* The lines from..to; from 0: with the head. */
+static void render(const ml_Record *r, size_t from, size_t to, ml_Text *out)
+{
+    if (from == 0)
+        ml_text_add(out, r->head);
+    for (size_t k = from; k < to; k++) {
+        const Line *l = &r->lines.v[k];
+
+        if (l->panes || l->stopped)
+            add_comment(l, out);
+        else
+            add_typed(l->prompt, l->text, out);
+        ml_text_add(out, l->output ? l->output : "");
     }
 }
 
-/* ---- what is shown */
-
-static void write_text(ml_Session *ss, const char *p, size_t n);
-
-/* One event of a recording: `o` output, `m` a marker. */
-static void cast_event(ml_Session *ss, char kind, const char *text)
+void ml_record_tail(const ml_Session *ss, size_t lines, ml_Text *out)
 {
+    const ml_Record *r = ss->record;
     ml_Text t = {0};
+    size_t at;
 
-    ml_text_fmt(&t, "[%.6f, \"%c\", ", ml_clock() - ss->record->start, kind);
-    ml_json_string(&t, text);
-    ml_text_add(&t, "]\n");
-    write_text(ss, ml_text_z(&t), t.n);
+    if (r && !r->spoilt) /* a line of the record is one of text at least */
+        render(r, r->lines.n > lines ? r->lines.n - lines : 0, r->lines.n, &t);
+    if (t.n == 0)
+        ml_text_add(&t, "(none are kept)\n");
+    for (at = t.n - 1; at > 0; at--)
+        if (t.p[at - 1] == '\n' && lines-- == 0)
+            break;
+    ml_text_add(out, t.p + at);
     ml_text_free(&t);
-}
-
-/* What is shown; newlines as a terminal wants them. */
-static void cast(ml_Session *ss, const char *text)
-{
-    ml_Text shown = {0};
-
-    for (; *text; text++) {
-        if (*text == '\n')
-            ml_text_char(&shown, '\r');
-        ml_text_char(&shown, *text);
-    }
-    if (shown.n && ss->record->file)
-        cast_event(ss, 'o', ml_text_z(&shown));
-    ml_text_free(&shown);
-}
-
-static void on_output(void *user, ml_Session *ss, const ml_OutputEvent *e)
-{
-    ml_Record *r = ss->record;
-
-    (void)user;
-    if (r->file && r->cast && !r->skip)
-        cast(ss, e->shown);
-    if (r->open && !r->spoilt)
-        ml_text_add(&r->line, e->raw);
 }
 
 /* ---- the file */
 
-static bool cannot_write(ml_Session *ss, const char *what, int error)
+const char *ml_record_path(const ml_Session *ss)
 {
-    return ml_session_error(ss, ml_file_no_room(error) ? ML_E_NO_SPACE : ML_E_NO_FILE,
-                            "%scannot write %s: %s", what, ml_text_z(&ss->record->path),
-                            strerror(error));
+    return ss->record && ss->record->file ? ml_text_z(&ss->record->file->path) : NULL;
 }
 
-static void close_file(ml_Session *ss)
+/* error: of what was written last, or 0. */
+static bool end_file(ml_Session *ss, const char *what, int error)
 {
-    ml_Record *r = ss->record;
+    File *f = ss->record->file;
+    bool ok = true;
 
-    if (r->file && !ml_file_end(&r->out))
-        cannot_write(ss, "", errno);
-    r->file = NULL;
+    ss->record->file = NULL; /* first: what is said now is not recorded */
+    if (!ml_file_end(&f->out) && !error)
+        error = errno;
+    if (error)
+        ok = ml_session_error(ss, ml_file_no_room(error) ? ML_E_NO_SPACE : ML_E_NO_FILE,
+                              "%scannot write %s: %s", what, ml_text_z(&f->path),
+                              strerror(error));
+    ml_text_free(&f->path);
+    ml_heap_free(f);
+    return ok;
 }
 
-static void write_text(ml_Session *ss, const char *p, size_t n)
+static void write_text(ml_Session *ss, ml_Text *t)
 {
-    ml_Record *r = ss->record;
+    File *f = ss->record->file;
 
-    ml_file_add(&r->out, p, n);
-    if (!r->out.error && fflush(r->file) == 0)
-        return;
-    int error = r->out.error ? r->out.error : errno;
-
-    r->file = NULL; /* first: what is said now is not recorded */
-    ml_file_end(&r->out);
-    cannot_write(ss, "the recording ends here: ", error);
+    ml_file_add(&f->out, ml_text_z(t), t->n);
+    if (f->out.error || fflush(f->out.stream) != 0)
+        end_file(ss, "the recording ends here: ", f->out.error ? f->out.error : errno);
+    ml_text_free(t);
 }
 
+/* What the transcript has not of the lines that have ended. */
 static void catch_up(ml_Session *ss)
 {
     ml_Record *r = ss->record;
+    size_t to = r->lines.n - r->open;
+    ml_Text t = {0};
 
-    if (r->file && !r->cast && r->written < r->log.n) {
-        size_t from = r->written;
+    if (!r->file || r->file->cast || r->spoilt)
+        return;
+    render(r, r->file->written, to, &t);
+    r->file->written = to;
+    write_text(ss, &t);
+}
 
-        r->written = r->log.n;
-        write_text(ss, r->log.p + from, r->log.n - from);
-    }
+/* One event of a recording: `o` output, newlines as a terminal wants them; `m` a marker. */
+static void cast(ml_Session *ss, char kind, const char *text)
+{
+    const ml_Record *r = ss->record;
+    ml_Text t = {0}, shown = {0};
+
+    if (!r->file || !r->file->cast || r->skip || !*text)
+        return;
+    for (; *text; text++)
+        ml_text_fmt(&shown, *text == '\n' ? "\r%c" : "%c", *text);
+    ml_text_fmt(&t, "[%.6f, \"%c\", ", ml_clock() - r->file->start, kind);
+    ml_json_string(&t, ml_text_z(&shown));
+    ml_text_add(&t, "]\n");
+    write_text(ss, &t);
+    ml_text_free(&shown);
+}
+
+static void cast_head(ml_Session *ss)
+{
+    const char *term = getenv("TERM");
+    ml_Text t = {0};
+
+    ss->record->file->start = ml_clock();
+    ml_text_fmt(&t, "{\"version\": 2, \"width\": %d, \"height\": %d, \"timestamp\": %ld, ",
+                ss->out.width, ss->out.height > 0 ? ss->out.height : 24, (long)time(NULL));
+    ml_text_add(&t, "\"env\": {\"TERM\": ");
+    ml_json_string(&t, term && *term ? term : "dumb");
+    ml_text_add(&t, "}}\n");
+    write_text(ss, &t);
+}
+
+bool ml_record_to(ml_Session *ss, const char *path)
+{
+    size_t n = strlen(path);
+    bool is_cast = n > 5 && ml_streq(path + n - 5, ".cast");
+    struct stat st;
+
+    if (!is_cast && ss->record->spoilt)
+        return ml_session_error(
+            ss, ML_E_NOT_SUPPORTED,
+            "%s would be a transcript that does not replay: %s. :record "
+            "NAME.cast records the screen, :save NAME.lua the steps",
+            path, ss->record->spoilt);
+    File *f = ss->record->file = ml_heap_zalloc(sizeof *f);
+
+    f->cast = is_cast;
+    ml_text_add(&f->path, path);
+    /* What is there stays until the recording ends; a new file grows before one's eyes. */
+    if (stat(path, &st) == 0 && st.st_size > 0)
+        ml_file_begin(&f->out, path, 0666);
+    else
+        f->out.stream = fopen(path, "we");
+    if (!f->out.stream)
+        return end_file(ss, "", errno);
+    (is_cast ? cast_head : catch_up)(ss);
+    return ss->record->file != NULL;
+}
+
+bool ml_record_stop(ml_Session *ss)
+{
+    const File *f = ss->record->file;
+    ml_Text t = {0};
+
+    if (!f)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "nothing is being recorded");
+    ml_text_fmt(&t, "wrote %s", ml_record_path(ss));
+    if (!f->cast)
+        ml_text_fmt(&t, ": %zu lines; moonloop --transcript replays it",
+                    ss->record->lines.n);
+    end_file(ss, "", 0);
+    ml_out_prose(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+    return true;
 }
 
 /* ---- the session */
-
-static void end_record(void *user, ml_Session *ss)
-{
-    ml_Record *r = ss->record;
-
-    (void)user;
-    close_file(ss);
-    ml_text_free(&r->log);
-    ml_text_free(&r->line);
-    ml_text_free(&r->at.prompt);
-    ml_text_free(&r->at.text);
-    ml_text_free(&r->path);
-    ml_heap_free(r);
-    ss->record = NULL;
-}
 
 void ml_record_spoil(ml_Session *ss, const char *why)
 {
@@ -373,104 +429,108 @@ void ml_record_spoil(ml_Session *ss, const char *why)
     if (!r || r->spoilt)
         return;
     r->spoilt = why;
-    if (r->file && !r->cast) {
-        ml_Text t = {0};
-
-        ml_text_fmt(&t, "note: the transcript ends before this line: %s", why);
-        ml_err_prose(&ss->out, ml_text_z(&t));
-        ml_text_free(&t);
-        close_file(ss);
+    if (r->file && !r->file->cast) {
+        ml_err_say(&ss->out, "note: the transcript ends before this line: %s", why);
+        end_file(ss, "", 0);
     }
-    ml_text_free(&r->log);
 }
 
-void ml_record_unseen(ml_Session *ss)
-{
-    if (ss->record)
-        ss->record->unseen = true;
-}
-
-/* Around each line that is typed, not those of files it runs. */
 static void begin_line(void *user, ml_Session *ss, const ml_LineEvent *e)
 {
     ml_Record *r = ss->record;
-    const char *text = e->as_read;
-    const ml_Command *c = ml_command_of(ss, text);
+    const ml_Command *c = ml_command_of(ss, e->text);
+    ml_Schedule *s = ss->focus;
+    ml_Text t = {0};
 
     (void)user;
-    if (e->depth > 0 || r->open)
+    if (e->depth > 0)
         return;
-    r->open = true;
-    r->unseen = ss->out.sink.out != NULL;
+    catch_up(ss); /* a line that has opened the panes */
     r->skip = c && c->is & ML_UNTOLD;
-    ml_text_clear(&r->line);
-    if (r->skip)
-        return;
-    r->n_lines++;
-    ml_text_clear(&r->at.prompt);
-    ml_session_prompt(ss, &r->at.prompt);
-    ml_text_clear(&r->at.text);
-    ml_text_add(&r->at.text, text);
-    r->at.log = r->log.n;
-    r->at.focus = ss->focus;
-    r->at.n_schedules = ss->n_schedules;
-    r->at.version = ss->focus ? ml_schedule_version(ss->focus) : 0;
-    r->at.n_versions = ss->focus ? ml_schedule_n_versions(ss->focus) : 0;
-    if (!r->spoilt)
-        add_typed(ml_text_z(&r->at.prompt), text, &r->log);
-    if (r->file && r->cast) {
-        ml_Text t = {0};
+    r->open = !r->skip && !r->spoilt;
+    ml_text_clear(&r->output);
+    ml_session_prompt(ss, &t);
+    if (r->open) {
+        Line l = {.prompt = ml_strdup(r->cx, ml_str(ml_text_z(&t))),
+                  .text = ml_strdup(r->cx, ml_str(e->as_read)),
+                  .unseen = ss->out.sink.out != NULL};
 
-        ml_text_fmt(&t, "%s%s\n", ml_text_z(&r->at.prompt), text);
-        cast(ss, ml_text_z(&t));
-        ml_text_free(&t);
+        ml_push(r->cx, &r->lines, l);
+        r->at.focus = s;
+        r->at.n_schedules = ss->n_schedules;
+        r->at.version = s ? ml_schedule_version(s) : 0;
+        r->at.n_versions = s ? ml_schedule_n_versions(s) : 0;
     }
+    ml_text_fmt(&t, "%s\n", e->as_read);
+    cast(ss, 'o', ml_text_z(&t));
+    ml_text_free(&t);
 }
 
-/* What the log says of the line at work: that it stands here as a comment. */
-static void tell_of(ml_Record *r, const char *what)
+static void take_output(void *user, ml_Session *ss, const ml_OutputEvent *e)
 {
-    r->log.n = r->at.log;
-    add_comment(&r->at.prompt, what, &r->at.text, &r->log);
-}
-
-/* false: what it has done cannot be told. */
-static bool tell_interrupted(ml_Session *ss)
-{
-    ml_Record *r = ss->record;
-
-    if (r->file && r->cast)
-        cast_event(ss, 'm', "interrupted");
-    if (r->spoilt)
-        return true;
-    tell_of(r, "interrupted: ");
-    return add_steps(ss, &r->log);
+    (void)user;
+    cast(ss, 'o', e->shown);
+    if (ss->record->open)
+        ml_text_add(&ss->record->output, e->raw);
 }
 
 static void end_line(void *user, ml_Session *ss, const ml_LineEvent *e)
 {
     ml_Record *r = ss->record;
+    ml_Text t = {0};
     bool told = true;
 
     (void)user;
-    if (e->depth > 0 || !r->open)
-        return;
-    r->open = false;
-    if (r->skip)
+    if (e->depth > 0)
         return;
     if (ml_interrupt_came())
-        told = tell_interrupted(ss);
-    if (r->spoilt)
+        cast(ss, 'm', "interrupted");
+    r->skip = false;
+    if (!r->open)
         return;
-    if (!ml_interrupt_came() && r->unseen)
-        ml_text_add(&r->log, "…\n");
-    else if (!ml_interrupt_came())
-        add_output(&r->log, ml_text_z(&r->line));
+    Line *l = &r->lines.v[r->lines.n - 1];
+
+    r->open = false;
+    l->stopped = ml_interrupt_came();
+    if (l->stopped)
+        told = add_steps(ss, &t);
+    else if (l->unseen)
+        ml_text_add(&t, "…\n");
+    else
+        add_output(&t, ml_text_z(&r->output));
+    l->output = ml_strdup(r->cx, ml_str(ml_text_z(&t)));
+    r->bytes += t.n + strlen(l->text);
     if (!told)
         ml_record_spoil(ss, "a line that Ctrl-C ended had begun a schedule");
-    catch_up(ss);
-    if (r->log.bad || r->log.n > LOG_LIMIT)
+    if (t.bad || r->output.bad || r->bytes > LIMIT)
         ml_record_spoil(ss, "the session has grown too long");
+    ml_text_free(&t);
+    catch_up(ss);
+}
+
+void ml_record_panes(ml_Session *ss)
+{
+    if (!ss->record || !ss->record->open)
+        return;
+    ss->record->open = false;
+    ss->record->lines.v[ss->record->lines.n - 1].panes = true;
+}
+
+void ml_record_unseen(ml_Session *ss)
+{
+    if (ss->record && ss->record->open)
+        ss->record->lines.v[ss->record->lines.n - 1].unseen = true;
+}
+
+static void end_record(void *user, ml_Session *ss)
+{
+    (void)user;
+    if (ss->record->file)
+        end_file(ss, "", 0);
+    ml_text_free(&ss->record->output);
+    ml_ctx_unref(ss->record->cx);
+    ml_heap_free(ss->record);
+    ss->record = NULL;
 }
 
 void ml_record_begin(ml_Session *ss, int argc, char **argv)
@@ -478,133 +538,17 @@ void ml_record_begin(ml_Session *ss, int argc, char **argv)
     static const ml_Observer OBSERVER = {.name = "record",
                                          .before_line = begin_line,
                                          .after_line = end_line,
-                                         .on_output = on_output,
+                                         .on_output = take_output,
                                          .on_end = end_record};
+    ml_Text head = {0};
 
     if (ss->record || ss->json)
         return;
-    ss->record = ml_heap_zalloc(sizeof *ss->record);
-    add_head(ss, argc, argv, &ss->record->log);
+    ml_Record *r = ss->record = ml_heap_zalloc(sizeof *r);
+
+    r->cx = ml_ctx_new(0);
+    add_head(ss, argc, argv, &head);
+    r->head = ml_strdup(r->cx, ml_str(ml_text_z(&head)));
+    ml_text_free(&head);
     ml_session_observe(ss, &OBSERVER);
-}
-
-void ml_record_panes(ml_Session *ss)
-{
-    ml_Record *r = ss->record;
-
-    if (!r || !r->open)
-        return;
-    r->open = false;
-    if (r->skip || r->spoilt)
-        return;
-    tell_of(r, "in the panes: ");
-    catch_up(ss);
-}
-
-void ml_record_tail(const ml_Session *ss, size_t lines, ml_Text *out)
-{
-    const ml_Record *r = ss->record;
-    size_t at = r ? r->log.n : 0;
-
-    if (at == 0) {
-        ml_text_add(out, "(none are kept)\n");
-        return;
-    }
-    for (at--; at > 0; at--)
-        if (r->log.p[at - 1] == '\n' && lines-- == 0)
-            break;
-    ml_text_addn(out, r->log.p + at, r->log.n - at);
-}
-
-/* ---- :record */
-
-static bool begin_file(ml_Session *ss, const char *path)
-{
-    ml_Record *r = ss->record;
-    size_t n = strlen(path);
-    struct stat st;
-
-    r->cast = n > 5 && ml_streq(path + n - 5, ".cast");
-    if (!r->cast && r->spoilt)
-        return ml_session_error(
-            ss, ML_E_NOT_SUPPORTED,
-            "%s would be a transcript that does not replay: %s. :record "
-            "NAME.cast records the screen, :save NAME.lua the steps",
-            path, r->spoilt);
-    ml_text_clear(&r->path);
-    ml_text_add(&r->path, path);
-    /* What is there stays until the recording ends; a new file grows before one's eyes. */
-    if (stat(path, &st) == 0 && st.st_size > 0)
-        ml_file_begin(&r->out, path, 0666);
-    else
-        r->out = (ml_FileOut){.stream = fopen(path, "we")};
-    r->file = r->out.stream;
-    if (!r->file)
-        return cannot_write(ss, "", errno);
-    r->written = 0;
-    if (!r->cast) {
-        catch_up(ss);
-        return r->file != NULL;
-    }
-    const char *term = getenv("TERM");
-    ml_Text t = {0};
-
-    r->start = ml_clock();
-    ml_text_fmt(&t, "{\"version\": 2, \"width\": %d, \"height\": %d, \"timestamp\": %ld, ",
-                ss->out.width, ss->out.height > 0 ? ss->out.height : 24, (long)time(NULL));
-    ml_text_add(&t, "\"env\": {\"TERM\": ");
-    ml_json_string(&t, term && *term ? term : "dumb");
-    ml_text_add(&t, "}}\n");
-    write_text(ss, ml_text_z(&t), t.n);
-    ml_text_free(&t);
-    return r->file != NULL;
-}
-
-static bool stop(ml_Session *ss)
-{
-    ml_Record *r = ss->record;
-    ml_Text t = {0};
-    bool was = r->file != NULL;
-
-    if (!was)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, "nothing is being recorded");
-    close_file(ss);
-    ml_text_fmt(
-        &t, r->cast ? "wrote %s" : "wrote %s: %zu lines; moonloop --transcript replays it",
-        ml_text_z(&r->path), r->n_lines);
-    ml_out_prose(&ss->out, ml_text_z(&t));
-    ml_text_free(&t);
-    return true;
-}
-
-bool cmd_record(ml_Session *ss, const ml_Words *w)
-{
-    ml_Record *r = ss->record;
-    const char *last = w->n > 0 ? w->v[w->n - 1] : "";
-    bool stops = ml_streq(last, "stop") || ml_streq(last, "off");
-    ml_Text t = {0};
-
-    if (w->n == 0) {
-        if (r && r->file)
-            ml_text_fmt(&t, "recording to %s; :record stop ends it", ml_text_z(&r->path));
-        else
-            ml_text_add(&t, "nothing is being recorded; :record FILE writes the session");
-        ml_out_prose(&ss->out, ml_text_z(&t));
-        ml_text_free(&t);
-        return true;
-    }
-    if (ml_session_forbids(ss, ":record"))
-        return false;
-    if (!r)
-        return ml_session_error(ss, ML_E_NOT_SUPPORTED,
-                                ":record where nothing is typed (scripts, -e, --json)");
-    if (w->n > 2 || (w->n == 2 && !stops))
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":record [FILE|FILE.cast] [stop]");
-    if (stops && w->n == 1)
-        return stop(ss);
-    if (r->file)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "%s is being recorded: :record stop comes first",
-                                ml_text_z(&r->path));
-    return begin_file(ss, w->v[0]) && (!stops || stop(ss));
 }

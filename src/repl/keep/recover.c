@@ -1,17 +1,19 @@
 /*
- * recover - :recover: what sessions that did not end well had done, brought back.
+ * recover - what sessions that did not end well had done, brought back (recover.h).
  *
  * The file is read line by line, each checked by its sum; where a line is damaged or does
  * not apply, reading stops, and what stands before it is there. A file that came back whole
  * goes as soon as this session's own autosave holds it all. Source: interaction 6.
  */
+#include "repl/keep/recover.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
+#include "core/base/file.h"
 #include "core/json/json.h"
 #include "primitives/trace/journal.h"
 #include "repl/command/command.h"
@@ -34,7 +36,8 @@ typedef struct Recovery {
     ml_Ctx *cx; /* of what was read; instructions point into it */
     ML_VEC(Back) back;
     ML_VEC(ml_Line) lines; /* that could be undone */
-    int64_t focus;
+    int64_t focus, number; /* number: of the last line that was typed */
+    const char *typed;
     ml_Settings set;
     bool has_set;
     ml_Text why; /* what is wrong with the line */
@@ -49,17 +52,12 @@ static bool bad(Recovery *r, const char *what)
 
 /* ---- one line of the file */
 
-static const char *text_field(const ml_Json *j, const char *key)
-{
-    const ml_Json *f = ml_json_get(j, key);
-
-    return f && f->kind == ML_JSON_STRING && strlen(f->as.s) == f->n ? f->as.s : NULL;
-}
-
 static Back *find(Recovery *r, const ml_Json *id)
 {
-    for (size_t k = 0; id && id->kind == ML_JSON_INT && k < r->back.n; k++)
-        if (r->back.v[k].id == id->as.i)
+    int64_t n;
+
+    for (size_t k = 0; ml_json_whole(id, 1, INT64_MAX, &n) && k < r->back.n; k++)
+        if (r->back.v[k].id == n)
             return &r->back.v[k];
     return NULL;
 }
@@ -67,17 +65,16 @@ static Back *find(Recovery *r, const ml_Json *id)
 static bool start(Recovery *r, const ml_Json *j, const ml_Json *id)
 {
     const ml_Json *target = ml_json_get(j, "target"), *check = ml_json_get(j, "check");
-    ml_HostStart from = {.program = text_field(j, "program"),
-                         .func = text_field(j, "func"),
-                         .name = text_field(j, "name"),
+    ml_HostStart from = {.program = ml_json_text(ml_json_get(j, "program")),
+                         .func = ml_json_text(ml_json_get(j, "func")),
+                         .name = ml_json_text(ml_json_get(j, "name")),
                          .check = !check || check->kind != ML_JSON_BOOL || check->as.b};
     Back one = {0};
 
-    if (!from.program || !id || id->kind != ML_JSON_INT || find(r, id))
+    if (!from.program || find(r, id) || !ml_json_whole(id, 1, INT64_MAX, &one.id))
         return bad(r, "a schedule without a program");
     if (target && target->kind != ML_JSON_NULL)
         from.target = ml_json_to_value(r->cx, target);
-    one.id = id->as.i;
     one.s = ml_host_start(r->ss->host, &from, &r->why);
     if (!one.s)
         return false;
@@ -94,11 +91,11 @@ static bool take_schedules(Recovery *r, const ml_Json *list)
     for (uint32_t k = 0; k < list->n; k++) {
         const ml_Json *one = &list->as.list[k], *id = ml_json_get(one, "id"),
                       *from = ml_json_get(one, "start"), *news = ml_json_get(one, "news");
-        Back *b;
 
         if (one->kind != ML_JSON_OBJECT || (from && !start(r, from, id)))
             return bad(r, "no schedule");
-        b = find(r, id);
+        Back *b = find(r, id);
+
         if (!b || !news || news->kind != ML_JSON_OBJECT)
             return bad(r, "steps of a schedule that has no start");
         if (!ml_rebuild_add(b->b, news, &r->why))
@@ -113,7 +110,7 @@ static void take_settings(Recovery *r, const ml_Json *set)
 
     for (uint32_t k = 0; set && set->kind == ML_JSON_OBJECT && k < set->n; k++) {
         int id = ml_setting_find(set->keys[k]);
-        const char *z = text_field(set, set->keys[k]);
+        const char *z = ml_json_text(&set->as.list[k]);
 
         if (id >= 0 && z)
             r->has_set |= ml_setting_set(&r->set, id, z, &why);
@@ -140,51 +137,51 @@ static bool take(Recovery *r, const char *p, size_t n)
 {
     char sum[9] = {0}, *end;
     ml_JsonError e = {0};
-    const ml_Json *j, *focus;
 
     if (n < 10 || p[8] != ' ')
         return bad(r, "it does not begin with a sum");
     memcpy(sum, p, 8);
     if (strtoul(sum, &end, 16) != ml_sessions_sum(p + 9, n - 9) || *end)
         return bad(r, "its sum does not fit: bytes of it were changed or lost");
-    j = ml_json_read(r->cx, (ml_Str){p + 9, n - 9}, &e);
+    const ml_Json *j = ml_json_read(r->cx, (ml_Str){p + 9, n - 9}, &e);
+
     if (!j || j->kind != ML_JSON_OBJECT)
         return bad(r, j ? "it is no object" : e.what);
     if (!ml_registered_add(ml_host_intrins(r->ss->host), ml_json_get(j, "registered"),
-                           &r->why))
-        return false;
-    if (!take_schedules(r, ml_json_get(j, "schedules")))
+                           &r->why) ||
+        !take_schedules(r, ml_json_get(j, "schedules")))
         return false;
     take_settings(r, ml_json_get(j, "set"));
     take_line(r, ml_json_get(j, "line"));
-    focus = ml_json_get(j, "focus");
-    if (focus && focus->kind == ML_JSON_INT)
-        r->focus = focus->as.i;
+    ml_json_whole(ml_json_get(j, "focus"), 1, INT64_MAX, &r->focus);
+    if (ml_json_whole(ml_json_get(j, "number"), 1, INT64_MAX, &r->number))
+        r->typed = ml_json_text(ml_json_get(j, "text"));
     return true;
 }
 
 /* ---- the file */
 
-static bool read_file(int fd, ml_Text *out)
+/* Reads what can be read; false: *line is where it stopped. */
+static bool replay(Recovery *r, const ml_Text *text, size_t *line)
 {
-    struct stat st;
-    char buf[65536];
-    ssize_t k;
+    size_t at = strlen(ML_SAVE_HEAD);
 
-    if (fstat(fd, &st) != 0)
-        return false;
-    if (!S_ISREG(st.st_mode) || st.st_size > FILE_LIMIT) {
-        errno = S_ISREG(st.st_mode) ? EFBIG : EINVAL;
-        return false;
-    }
-    while ((k = read(fd, buf, sizeof buf)) != 0) {
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0)
+    *line = 1;
+    if (text->n < at || memcmp(text->p, ML_SAVE_HEAD, at) != 0)
+        return bad(r, memchr(text->n ? text->p : "", '\0', text->n)
+                          ? "this is a binary file, no autosave"
+                          : "this is no autosave: the first line is another one");
+    while (at < text->n) {
+        const char *p = text->p + at, *end = memchr(p, '\n', text->n - at);
+
+        ++*line;
+        if (!end)
+            return bad(r, "it was cut off");
+        if (!take(r, p, (size_t)(end - p)))
             return false;
-        ml_text_addn(out, buf, (size_t)k);
+        at = (size_t)(end - text->p) + 1;
     }
-    return !out->bad;
+    return true;
 }
 
 /* Whether the version is the state's own or one it goes back to. */
@@ -207,12 +204,9 @@ static void settle(Recovery *r)
     ml_Session *ss = r->ss;
     static const ml_SettingId OURS[] = {ML_SET_color, ML_SET_width, ML_SET_pager};
 
-    for (size_t k = 0; k < r->lines.n; k++) {
-        ml_Line *l = &r->lines.v[k];
-
-        if (leads_to(l->s, l->after.version))
-            ml_session_push_line(ss, *l);
-    }
+    for (size_t k = 0; k < r->lines.n; k++)
+        if (leads_to(r->lines.v[k].s, r->lines.v[k].after.version))
+            ml_session_push_line(ss, r->lines.v[k]);
     if (r->has_set) {
         for (size_t k = 0; k < ML_COUNT(OURS); k++) /* of this terminal */
             memcpy(r->set.value[OURS[k]], ss->set.value[OURS[k]], sizeof ss->set.value[0]);
@@ -242,201 +236,87 @@ static void say_back(Recovery *r, const char *more)
                     "; %s is at v%d, hash %08llx. Variables of Lua are not: s = focus()",
                     ml_schedule_name(s), ml_schedule_version(s),
                     (unsigned long long)(ml_schedule_hash(s) >> 32));
-    ml_text_add(&t, more);
-    ml_out_prose(&r->ss->out, ml_text_z(&t));
+    ml_out_say(&r->ss->out, "%s%s", ml_text_z(&t), more);
     ml_text_free(&t);
 }
 
-/* Reads what can be read; false: *line is where it stopped. */
-static bool replay(Recovery *r, const ml_Text *text, size_t *line)
+/* The file is damaged: it is not announced again, but kept. */
+static void put_aside(ml_Session *ss, const char *path)
 {
-    size_t at = strlen(ML_SAVE_HEAD);
+    ml_Text aside = {0};
 
-    *line = 1;
-    if (text->n < at || memcmp(text->p, ML_SAVE_HEAD, at) != 0)
-        return bad(r, memchr(text->n ? text->p : "", '\0', text->n)
-                          ? "this is a binary file, no autosave"
-                          : "this is no autosave: the first line is another one");
-    while (at < text->n) {
-        const char *p = text->p + at, *end = memchr(p, '\n', text->n - at);
-
-        ++*line;
-        if (!end)
-            return bad(r, "it was cut off");
-        if (!take(r, p, (size_t)(end - p)))
-            return false;
-        at = (size_t)(end - text->p) + 1;
-    }
-    return true;
+    ml_text_fmt(&aside, "%s.damaged", path);
+    if (rename(path, ml_text_z(&aside)) == 0)
+        ml_err_say(&ss->out, "note: the damaged file is kept as %s", ml_text_z(&aside));
+    ml_text_free(&aside);
 }
 
-static bool bring_back(ml_Session *ss, const char *path, bool in_folder)
+/* What was read of the file is in the session from now on. */
+static bool finish(Recovery *r, const char *path, bool ours, size_t bad_line)
 {
-    int fd = ml_orphan_claim(path);
-    Recovery r = {.ss = ss, .set = ss->set};
-    ml_Text text = {0}, aside = {0};
+    ml_Session *ss = r->ss;
     ml_Schedule *was = ss->focus;
-    size_t line = 0;
-    bool whole;
+    ml_Text more = {0};
 
-    if (fd < 0 && errno == EWOULDBLOCK)
-        return ml_session_error(ss, ML_E_NO_FILE,
-                                "another session is at work on %s: nothing is lost", path);
-    if (fd < 0 || !read_file(fd, &text)) {
-        int error = errno;
-
-        if (fd >= 0)
-            close(fd);
-        ml_text_free(&text);
-        return ml_session_error(ss, ML_E_NO_FILE, "cannot read %s: %s", path,
-                                strerror(error));
-    }
-    r.cx = ml_ctx_new(0);
-    whole = replay(&r, &text, &line);
-    settle(&r);
-    if (r.back.n == 0)
+    settle(r);
+    if (r->back.n == 0)
         ml_session_focus(ss, was);
     ml_autosave_line(ss);
-    bool safe = whole && ml_autosave_holds_all(ss);
+    bool safe = ml_autosave_holds_all(ss);
 
-    if (!whole) {
-        ml_session_error(ss, ML_E_BAD_FILE, "%s, line %zu: %s", path, line,
-                         ml_text_z(&r.why));
-        if (in_folder) { /* it is not announced again, but kept */
-            ml_text_fmt(&aside, "%s.damaged", path);
-            if (rename(path, ml_text_z(&aside)) != 0)
-                ml_text_clear(&aside);
-        }
-    } else if (safe && in_folder)
-        unlink(path);
-    if (r.back.n)
+    if (r->back.n)
         ml_record_spoil(ss, "what :recover brought back was not typed here");
-    if (r.back.n || whole)
-        say_back(&r, !whole ? "; what stands before the damage is there"
-                     : safe ? ""
-                            : "; its file stays: this session keeps no autosave");
-    if (aside.n) {
-        ml_Text t = {0};
+    if (bad_line) {
+        ml_session_error(ss, ML_E_BAD_FILE, "%s, line %zu: %s", path, bad_line,
+                         ml_text_z(&r->why));
+        ml_text_add(&more, "; what stands before the damage is there");
+        if (r->typed)
+            ml_text_fmt(&more, ", up to line %d of the session: %.*s", (int)r->number,
+                        (int)strcspn(r->typed, "\n"), r->typed);
+    } else if (!safe)
+        ml_text_add(&more, "; its file stays: this session keeps no autosave");
+    else if (ours)
+        unlink(path);
+    if (r->back.n || !bad_line)
+        say_back(r, ml_text_z(&more));
+    if (bad_line && ours)
+        put_aside(ss, path);
+    ml_text_free(&more);
+    return !bad_line;
+}
 
-        ml_text_fmt(&t, "note: the damaged file is kept as %s", ml_text_z(&aside));
-        ml_err_prose(&ss->out, ml_text_z(&t));
-        ml_text_free(&t);
+bool ml_recover(ml_Session *ss, const char *path, bool ours)
+{
+    int fd = ml_orphan_claim(path), error = fd < 0 ? errno : 0;
+    Recovery r = {.ss = ss, .set = ss->set};
+    ml_Text text = {0};
+    struct stat st;
+    size_t line = 0;
+
+    if (error == EWOULDBLOCK)
+        return ml_session_error(ss, ML_E_NO_FILE,
+                                "another session is at work on %s: nothing is lost", path);
+    if (!error && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
+        error = EINVAL;
+    else if (!error && st.st_size > FILE_LIMIT)
+        error = EFBIG;
+    else if (!error && !ml_file_read(path, &text))
+        error = errno;
+    bool ok = false;
+
+    if (error)
+        ml_session_error(ss, ML_E_NO_FILE, "cannot read %s: %s", path, strerror(error));
+    else {
+        r.cx = ml_ctx_new(0);
+        ok = replay(&r, &text, &line);
+        ok = finish(&r, path, ours, ok ? 0 : line);
+        for (size_t k = 0; k < r.back.n; k++)
+            ml_rebuild_free(r.back.v[k].b);
+        ml_ctx_unref(r.cx);
     }
-    for (size_t k = 0; k < r.back.n; k++)
-        ml_rebuild_free(r.back.v[k].b);
-    ml_ctx_unref(r.cx);
-    close(fd);
+    if (fd >= 0)
+        close(fd);
     ml_text_free(&text);
-    ml_text_free(&aside);
     ml_text_free(&r.why);
-    return whole;
-}
-
-bool ml_recover(ml_Session *ss, const char *path)
-{
-    return bring_back(ss, path, true);
-}
-
-/* ---- the command */
-
-static void list(ml_Session *ss, const ml_Orphans *o)
-{
-    ml_Text t = {0};
-
-    for (size_t k = 0; k < o->n; k++) {
-        ml_text_fmt(&t, "%zu  ", k + 1);
-        ml_orphan_when(&o->v[k], &t);
-        if (o->v[k].name[0])
-            ml_text_fmt(&t, "  %ld step%s of %s", o->v[k].steps,
-                        o->v[k].steps == 1 ? "" : "s", o->v[k].name);
-        else
-            ml_text_add(&t, "  damaged at its end");
-        ml_text_fmt(&t, "  %ld kB%s\n", (long)((o->v[k].size + 1023) / 1024),
-                    o->v[k].ended ? "  left with :quit" : "");
-    }
-    ml_text_add(&t, ":recover NUMBER brings one back, :recover drop NUMBER|all forgets");
-    ml_out_prose(&ss->out, ml_text_z(&t));
-    ml_text_free(&t);
-}
-
-/* 1..n, or 0. */
-static size_t number_of(const char *z, size_t n)
-{
-    char *end;
-    unsigned long k = strtoul(z, &end, 10);
-
-    return end != z && !*end && k >= 1 && k <= n ? (size_t)k : 0;
-}
-
-static bool drop(ml_Session *ss, const ml_Orphans *o, const char *which)
-{
-    size_t one = number_of(which, o->n), n = 0;
-    ml_Text t = {0};
-
-    if (!one && !ml_streq(which, "all"))
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                ":recover drop NUMBER|all, where :recover list has the "
-                                "numbers; not %s",
-                                which);
-    for (size_t k = 0; k < o->n; k++)
-        if ((!one || k + 1 == one) && unlink(o->v[k].path) == 0)
-            n++;
-    ml_text_fmt(&t, "%zu session%s forgotten", n, n == 1 ? "" : "s");
-    ml_out_prose(&ss->out, ml_text_z(&t));
-    ml_text_free(&t);
-    return true;
-}
-
-/* What :recover alone means: the only one, or the only one that its user did not leave. */
-static size_t only_one(const ml_Orphans *o, size_t n_lost)
-{
-    for (size_t k = 0; k < o->n; k++)
-        if ((n_lost == 1 && !o->v[k].ended) || o->n == 1)
-            return k + 1;
-    return 0;
-}
-
-static bool choose(ml_Session *ss, const ml_Words *w, const ml_Orphans *o, size_t n_lost)
-{
-    size_t one = only_one(o, n_lost);
-
-    if (w->n == 1 && strchr(w->v[0], '/'))
-        return bring_back(ss, w->v[0], false);
-    if (w->n == 2 && ml_streq(w->v[0], "drop"))
-        return drop(ss, o, w->v[1]);
-    if (w->n > 1)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                ":recover [NUMBER|FILE|list|drop NUMBER|drop all]");
-    if (o->n == 0) {
-        ml_out_prose(&ss->out,
-                     "nothing is to be brought back: no session left steps behind");
-        return true;
-    }
-    if ((w->n == 0 && !one) || (w->n == 1 && ml_streq(w->v[0], "list"))) {
-        list(ss, o);
-        return true;
-    }
-    if (w->n)
-        one = number_of(w->v[0], o->n);
-    if (!one)
-        return ml_session_error(
-            ss, ML_E_BAD_ARGUMENT,
-            ":recover NUMBER, from 1 to %zu, or a path with a /; not %s", o->n, w->v[0]);
-    return bring_back(ss, o->v[one - 1].path, true);
-}
-
-bool cmd_recover(ml_Session *ss, const ml_Words *w)
-{
-    ml_Orphans o = {0};
-    size_t n_lost = 0;
-    bool ok;
-
-    if (ml_session_forbids(ss, ":recover"))
-        return false;
-
-    if (!ss->scratch)
-        ml_orphans_find(&o, &n_lost);
-    ok = choose(ss, w, &o, n_lost);
-    ml_orphans_free(&o);
     return ok;
 }

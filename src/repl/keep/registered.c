@@ -108,11 +108,6 @@ bool ml_registered_news(ml_Registered *r, ml_Intrins *t, ml_Text *out)
 
 /* ---- reading */
 
-static const char *text_at(const ml_Json *j)
-{
-    return j && j->kind == ML_JSON_STRING && strlen(j->as.s) == j->n ? j->as.s : NULL;
-}
-
 static bool failed(ml_Ctx *cx, const char *what, ml_Text *why)
 {
     ml_Failure *f = ml_error(cx) ? ml_failure_from(ml_error(cx)) : NULL;
@@ -126,7 +121,7 @@ static bool failed(ml_Ctx *cx, const char *what, ml_Text *why)
 
 static const ml_Func *read_func(ml_Ctx *cx, const ml_Json *j)
 {
-    const char *z = text_at(j);
+    const char *z = ml_json_text(j);
     ml_Parsed p = {0};
 
     if (z)
@@ -136,7 +131,7 @@ static const ml_Func *read_func(ml_Ctx *cx, const ml_Json *j)
 
 static bool read_intrin(ml_Ctx *cx, ml_Intrins *t, const ml_Json *j, ml_Text *why)
 {
-    const char *name = text_at(ml_json_get(j, "name"));
+    const char *name = ml_json_text(ml_json_get(j, "name"));
     const ml_Func *desc, *impl;
 
     if (name && ml_intrin_find(t, name))
@@ -152,7 +147,7 @@ static const ml_Expr *read_expr(ml_Ctx *cx, const ml_Json *j, const ml_OwnReduce
 {
     ml_ParseName names[2 * ML_MAX_REDUCER] = {{0}};
     ml_Parsed diags = {0};
-    const char *z = text_at(j);
+    const char *z = ml_json_text(j);
 
     for (size_t k = 0; k < r->n; k++) {
         names[2 * k] = (ml_ParseName){.name = ml_format(cx, "x%zu", k), .expr = r->x[k]};
@@ -167,25 +162,21 @@ static bool read_reducer(ml_Ctx *cx, ml_Intrins *t, const ml_Json *j, ml_Text *w
     const ml_Json *types = ml_json_get(j, "types"), *result = ml_json_get(j, "result"),
                   *identity = ml_json_get(j, "identity");
     ml_OwnReducer r = {0};
-    bool ok = types && result && identity && types->kind == ML_JSON_LIST &&
-              result->kind == ML_JSON_LIST && identity->kind == ML_JSON_LIST &&
-              types->n >= 1 && types->n <= ML_MAX_REDUCER && result->n == types->n &&
-              identity->n == types->n;
+    bool ok;
 
-    for (uint32_t k = 0; ok && k < types->n; k++) {
-        const char *z = text_at(&types->as.list[k]);
+    for (; r.n < ML_MAX_REDUCER && ml_json_item(types, (uint32_t)r.n); r.n++) {
+        const char *z = ml_json_text(ml_json_item(types, (uint32_t)r.n));
         ml_Dtype type;
 
-        ok = z && ml_dtype_parse(ml_str(z), &type);
-        if (ok) {
-            r.x[k] = ml_var(cx, ml_var_new(cx, "x", type));
-            r.y[k] = ml_var(cx, ml_var_new(cx, "y", type));
-            r.n = k + 1;
-        }
+        if (!z || !ml_dtype_parse(ml_str(z), &type))
+            return failed(cx, "a reducer", why);
+        r.x[r.n] = ml_var(cx, ml_var_new(cx, "x", type));
+        r.y[r.n] = ml_var(cx, ml_var_new(cx, "y", type));
     }
+    ok = r.n > 0 && types->n == r.n;
     for (uint32_t k = 0; ok && k < r.n; k++) {
-        r.result[k] = read_expr(cx, &result->as.list[k], &r);
-        r.identity[k] = read_expr(cx, &identity->as.list[k], &r);
+        r.result[k] = read_expr(cx, ml_json_item(result, k), &r);
+        r.identity[k] = read_expr(cx, ml_json_item(identity, k), &r);
         ok = r.result[k] && r.identity[k];
     }
     return (ok && ml_reducer_register(cx, t, &r)) || failed(cx, "a reducer", why);
@@ -193,17 +184,15 @@ static bool read_reducer(ml_Ctx *cx, ml_Intrins *t, const ml_Json *j, ml_Text *w
 
 bool ml_registered_add(ml_Intrins *t, const ml_Json *j, ml_Text *why)
 {
-    const ml_Json *intrins = j ? ml_json_get(j, "intrins") : NULL,
-                  *reducers = j ? ml_json_get(j, "reducers") : NULL;
+    const ml_Json *intrins = ml_json_get(j, "intrins"),
+                  *reducers = ml_json_get(j, "reducers");
     ml_Ctx *cx = ml_ctx_new(0);
     bool ok = true;
 
-    for (uint32_t k = 0; ok && intrins && intrins->kind == ML_JSON_LIST && k < intrins->n;
-         k++)
-        ok = read_intrin(cx, t, &intrins->as.list[k], why);
-    for (uint32_t k = 0;
-         ok && reducers && reducers->kind == ML_JSON_LIST && k < reducers->n; k++)
-        ok = read_reducer(cx, t, &reducers->as.list[k], why);
+    for (uint32_t k = 0; ok && ml_json_item(intrins, k); k++)
+        ok = read_intrin(cx, t, ml_json_item(intrins, k), why);
+    for (uint32_t k = 0; ok && ml_json_item(reducers, k); k++)
+        ok = read_reducer(cx, t, ml_json_item(reducers, k), why);
     ml_ctx_unref(cx);
     return ok;
 }

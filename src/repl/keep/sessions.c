@@ -3,7 +3,7 @@
  *
  * A session holds a lock on its file; the kernel takes the lock away when the session ends,
  * however it ends, so that a file without one is an orphan. A file gets its name when it is
- * locked already. Source: interaction 2, 6.
+ * locked and its first line is written. Source: interaction 2, 6.
  */
 #include "repl/keep/sessions.h"
 
@@ -14,70 +14,58 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/arena.h"
 #include "core/base/file.h"
-#include "repl/out/write_all.h"
+#include "repl/screen/write_all.h"
 
-bool ml_sessions_folder(ml_Text *out)
+#define NEW_SUFFIX ".new" /* what has no name yet */
+
+bool ml_state_path(const char *name, ml_Text *out)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 
     if (state && *state == '/')
-        ml_text_fmt(out, "%s/moonloop/sessions", state);
+        ml_text_fmt(out, "%s/moonloop/%s", state, name);
     else if (home && *home == '/')
-        ml_text_fmt(out, "%s/.local/state/moonloop/sessions", home);
+        ml_text_fmt(out, "%s/.local/state/moonloop/%s", home, name);
     return out->n > 0;
 }
 
-bool ml_sessions_make(const char *folder)
-{
-    ml_Text t = {0};
-    bool ok;
-    int error;
-
-    ml_text_fmt(&t, "%s/", folder);
-    ok = ml_file_folders(t.p) == 0;
-    error = errno;
-    ml_text_free(&t);
-    errno = error;
-    return ok;
-}
-
-void ml_sessions_name(const char *folder, ml_Text *out)
+bool ml_sessions_name(ml_Text *out)
 {
     time_t now = time(NULL);
     struct tm tm;
-    char when[32] = "0";
+    char name[64] = "sessions/0";
 
     if (localtime_r(&now, &tm))
-        strftime(when, sizeof when, "%Y%m%dT%H%M%S", &tm);
-    ml_text_fmt(out, "%s/%s-%ld", folder, when, (long)getpid());
+        strftime(name, sizeof name, "sessions/%Y%m%dT%H%M%S", &tm);
+    if (!ml_state_path(name, out))
+        return false;
+    ml_text_fmt(out, "-%ld", (long)getpid());
+    return true;
 }
 
-bool ml_sessions_create(const char *path, int *fd)
+int ml_sessions_create(const char *path, const ml_Text *text)
 {
     ml_Text tmp = {0};
-    bool ok;
+    int fd = -1, error = 0;
 
-    ml_text_fmt(&tmp, "%s.new", path);
-    *fd = open(ml_text_z(&tmp), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    ok = *fd >= 0 && flock(*fd, LOCK_EX | LOCK_NB) == 0 &&
-         ml_write_all(*fd, ML_SAVE_HEAD, strlen(ML_SAVE_HEAD)) &&
-         rename(ml_text_z(&tmp), path) == 0;
-    if (!ok) {
-        int error = errno;
-
-        if (*fd >= 0) {
-            unlink(ml_text_z(&tmp));
-            close(*fd);
-        }
-        *fd = -1;
-        errno = error;
+    ml_text_fmt(&tmp, "%s" NEW_SUFFIX, path);
+    if (ml_file_folders(tmp.p) == 0)
+        fd = open(tmp.p, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0 ||
+        !ml_write_all(fd, text->p, text->n) || rename(tmp.p, path) != 0)
+        error = errno;
+    if (error && fd >= 0) {
+        unlink(tmp.p);
+        close(fd);
     }
     ml_text_free(&tmp);
-    return ok;
+    errno = error;
+    return error ? -1 : fd;
 }
 
 uint32_t ml_sessions_sum(const char *p, size_t n)
@@ -110,32 +98,19 @@ int ml_orphan_claim(const char *path)
 /* Whole lines end with `"name": "matmul", "steps": 18}`; the last of them counts. */
 static void read_tail(int fd, off_t size, ml_Orphan *o)
 {
-    char buf[1025];
+    static const char NAME[] = "\"name\": \"";
+    char buf[1025], *end, *p = NULL;
     size_t n = size < 1024 ? (size_t)size : 1024;
     ssize_t got = pread(fd, buf, n, size - (off_t)n);
-    char *end, *p, *name;
 
-    if (got <= 0)
-        return;
-    buf[got] = '\0';
-    if (memchr(buf, '\0', (size_t)got)) /* binary: nothing of ours */
-        return;
-    end = strrchr(buf, '\n');
-    if (!end)
-        return;
+    buf[got > 0 ? got : 0] = '\0';
+    if (got <= 0 || strlen(buf) < (size_t)got || !(end = strrchr(buf, '\n')))
+        return; /* binary, or cut: nothing of ours */
     *end = '\0';
-    p = NULL;
-    for (char *q = strstr(buf, "\"name\": \""); q; q = strstr(q + 1, "\"name\": \""))
+    for (char *q = strstr(buf, NAME); q; q = strstr(q + 1, NAME))
         p = q;
-    if (!p)
-        return;
-    name = p + strlen("\"name\": \"");
-    p = strstr(name, "\", \"steps\": ");
-    if (!p)
-        return;
-    *p = '\0';
-    o->steps = strtol(p + strlen("\", \"steps\": "), NULL, 10);
-    snprintf(o->name, sizeof o->name, "%s", name);
+    if (p && sscanf(p, "\"name\": \"%63[^\"]\", \"steps\": %ld", o->name, &o->steps) != 2)
+        o->name[0] = '\0';
 }
 
 static bool ends_with(const char *z, const char *tail)
@@ -151,58 +126,53 @@ static int newer_first(const void *a, const void *b)
 
     if (x->when != y->when)
         return x->when < y->when ? 1 : -1;
-    if (x->when_ns != y->when_ns)
-        return x->when_ns < y->when_ns ? 1 : -1;
     return -strcmp(x->path, y->path);
 }
 
 static void look_at(const char *folder, const char *file, ml_Orphans *out)
 {
+    bool ended = ends_with(file, ML_ENDED_SUFFIX), lost = ends_with(file, ML_SAVE_SUFFIX);
     ml_Text path = {0};
     struct stat st;
-    int fd;
 
+    if (!ended && !lost && !ends_with(file, ML_SAVE_SUFFIX NEW_SUFFIX))
+        return;
     ml_text_fmt(&path, "%s/%s", folder, file);
-    fd = ml_orphan_claim(ml_text_z(&path));
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        bool ended = ends_with(file, ML_ENDED_SUFFIX);
+    int fd = ml_orphan_claim(ml_text_z(&path));
 
-        if (!ended && !ends_with(file, ML_SAVE_SUFFIX))
-            unlink(ml_text_z(&path)); /* it never got its name: nothing is in it */
-        else {
-            ml_Orphan o = {.when = st.st_mtim.tv_sec,
-                           .when_ns = st.st_mtim.tv_nsec,
-                           .size = st.st_size,
-                           .ended = ended};
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        ml_text_free(&path);
+    else if (!ended && !lost) {
+        enum { SOON = 60 }; /* seconds: it may be about to be locked */
 
-            read_tail(fd, st.st_size, &o);
-            o.path = ml_heap_zalloc(path.n + 1);
-            memcpy(o.path, ml_text_z(&path), path.n);
-            out->v = ml_heap_grow(out->v, (out->n + 1) * sizeof *out->v);
-            out->v[out->n++] = o;
-        }
+        if (st.st_mtim.tv_sec + SOON < time(NULL))
+            unlink(path.p); /* it never got its name: what is in it was told to nobody */
+        ml_text_free(&path);
+    } else {
+        ml_Orphan o = {.path = path.p, .size = st.st_size, .ended = ended};
+
+        o.when = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+        read_tail(fd, st.st_size, &o);
+        out->v = ml_heap_grow(out->v, (out->n + 1) * sizeof *out->v);
+        out->v[out->n++] = o;
+        out->n_lost += lost;
     }
     if (fd >= 0)
         close(fd);
-    ml_text_free(&path);
 }
 
-void ml_orphans_find(ml_Orphans *out, size_t *n_lost)
+void ml_orphans_find(ml_Orphans *out)
 {
     ml_Text folder = {0};
-    DIR *d = ml_sessions_folder(&folder) ? opendir(ml_text_z(&folder)) : NULL;
+    DIR *d = ml_state_path("sessions", &folder) ? opendir(folder.p) : NULL;
 
     *out = (ml_Orphans){0};
     for (struct dirent *e; d && (e = readdir(d)) != NULL;)
-        if (ends_with(e->d_name, ML_SAVE_SUFFIX) || ends_with(e->d_name, ML_ENDED_SUFFIX) ||
-            ends_with(e->d_name, ML_SAVE_SUFFIX ".new"))
-            look_at(ml_text_z(&folder), e->d_name, out);
+        look_at(folder.p, e->d_name, out);
     if (d)
         closedir(d);
     if (out->n)
         qsort(out->v, out->n, sizeof *out->v, newer_first);
-    for (size_t k = 0; n_lost && k < out->n; k++)
-        *n_lost += !out->v[k].ended;
     ml_text_free(&folder);
 }
 
@@ -212,7 +182,7 @@ void ml_orphans_prune(void)
     size_t n = 0;
     ml_Orphans o;
 
-    ml_orphans_find(&o, NULL);
+    ml_orphans_find(&o);
     for (size_t k = 0; k < o.n; k++)
         if (o.v[k].ended && ++n > KEPT)
             unlink(o.v[k].path);
@@ -229,11 +199,11 @@ void ml_orphans_free(ml_Orphans *o)
 
 void ml_orphan_when(const ml_Orphan *o, ml_Text *out)
 {
-    time_t now = time(NULL);
+    time_t now = time(NULL), when = (time_t)(o->when / 1000000000);
     struct tm then, today;
     char z[64];
 
-    if (!localtime_r(&o->when, &then) || !localtime_r(&now, &today))
+    if (!localtime_r(&when, &then) || !localtime_r(&now, &today))
         return;
     bool same_day = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
 

@@ -4,7 +4,6 @@
 #define ML_REPL_KEEP_SESSIONS_H
 
 #include <sys/types.h>
-#include <time.h>
 
 #include "core/base/text.h"
 
@@ -13,32 +12,29 @@
 #define ML_CRASH_SUFFIX ".crash"
 #define ML_SAVE_HEAD    "moonloop autosave 1\n"
 
-/* $XDG_STATE_HOME/moonloop/sessions; false: there is no home. Nothing is made. */
-bool ml_sessions_folder(ml_Text *out);
-/* Makes it (0700), and what it stands in; false: errno says why. */
-bool ml_sessions_make(const char *folder);
-/* The name of this session's files, without suffix. */
-void ml_sessions_name(const char *folder, ml_Text *out);
-/* A file that is this session's as long as *fd is open; false: errno says why. */
-bool ml_sessions_create(const char *path, int *fd);
+/* $XDG_STATE_HOME/moonloop/NAME; false: there is no home. Nothing is made. */
+bool ml_state_path(const char *name, ml_Text *out);
+/* The path of this session's files without suffix; false: there is no home. */
+bool ml_sessions_name(ml_Text *out);
+/* A file that begins with the text, and is this session's as long as it is open. It has its
+ * name, or is not there. -1: errno says why. */
+int ml_sessions_create(const char *path, const ml_Text *text);
 uint32_t ml_sessions_sum(const char *p, size_t n); /* of a line */
 
 typedef struct ml_Orphan {
     char *path;
     char name[64]; /* of the schedule that was the focus; "" when the file is damaged */
     long steps;
-    time_t when; /* last written */
-    long when_ns;
+    int64_t when; /* last written, ns */
     off_t size;
     bool ended; /* its user left it */
 } ml_Orphan;
 typedef struct ml_Orphans {
     ml_Orphan *v;
-    size_t n;
+    size_t n, n_lost; /* n_lost: were not left by their users */
 } ml_Orphans;
-/* Those that no living session writes, newest first. Where n_lost is given, *n_lost of them
- * were not left by their users. */
-void ml_orphans_find(ml_Orphans *out, size_t *n_lost);
+/* Those that no living session writes, newest first. */
+void ml_orphans_find(ml_Orphans *out);
 void ml_orphans_free(ml_Orphans *o);
 /* Of those whose users left them the newest ones stay. */
 void ml_orphans_prune(void);

@@ -26,6 +26,7 @@
 #include "repl/line/hint.h"
 #include "repl/line/line_grid.h"
 #include "repl/out/loop.h"
+#include "repl/screen/write_all.h"
 #include "repl/screen/writer.h"
 #include "repl/session/themes.h"
 
@@ -39,26 +40,10 @@ static struct {
     bool ghosts;    /* the terminal tells grey text from what was typed */
 } draw;
 
-bool ml_terminal_write(const char *p, size_t n)
+void ml_terminal_write(const char *p, size_t n)
 {
     fflush(stdout);
-    while (n > 0) {
-        ssize_t k = write(STDOUT_FILENO, p, n);
-
-        if (k < 0 && errno == EAGAIN) {
-            struct pollfd wait = {.fd = STDOUT_FILENO, .events = POLLOUT};
-
-            poll(&wait, 1, 100);
-            continue;
-        }
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0)
-            return false; /* the terminal is gone: reading tells */
-        p += k;
-        n -= (size_t)k;
-    }
-    return true;
+    (void)ml_write_all(STDOUT_FILENO, p, n); /* a terminal that is gone: reading tells */
 }
 
 static void send(ml_Text *t)
@@ -70,8 +55,11 @@ static void send(ml_Text *t)
 
 bool ml_draw_can(void)
 {
+    const char *const *can = ml_terminal()->cap;
+
     draw.screen = (ml_Writer){.to = ml_terminal(), .among = true};
-    return ml_writer_can(&draw.screen);
+    return can[ML_CAP_UP] && can[ML_CAP_DOWN] && can[ML_CAP_RIGHT] &&
+           can[ML_CAP_CLEAR_ROW] && can[ML_CAP_CLEAR_BELOW];
 }
 
 /* ---- what is shown */

@@ -26,8 +26,8 @@
 #include "core/base/file.h"
 #include "repl/keep/history.h"
 #include "repl/out/loop.h"
-#include "repl/out/write_all.h"
 #include "repl/screen/terminal.h"
+#include "repl/screen/write_all.h"
 
 static struct {
     char *line; /* what the editor handed over */

@@ -49,7 +49,7 @@ void ml_draw_announce(const char *text, void *user);
 /* What the suggestion adds to the text, or NULL. */
 const char *ml_draw_suggestion(void);
 void ml_draw_free(void);
-bool ml_terminal_write(const char *p, size_t n);
+void ml_terminal_write(const char *p, size_t n);
 
 /* ---- line_complete.c */
 void ml_line_complete_start(void);

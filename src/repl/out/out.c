@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/json/data.h"
+#include "repl/screen/write_all.h"
 
 /* ---- the terminal */
 
@@ -87,54 +88,19 @@ void ml_out_init(ml_Out *o, int color, int width, bool ascii)
 
 static void write_all(ml_Out *o, int fd, const char *p, size_t n)
 {
-    while (n > 0) {
-        ssize_t k = write(fd, p, n);
-
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k < 0) {
-            if (fd == STDOUT_FILENO && !o->broken) {
-                o->broken = true;
-                o->fault = errno;
-            }
-            return;
-        }
-        p += k;
-        n -= (size_t)k;
+    if (!ml_write_all(fd, p, n) && fd == STDOUT_FILENO && !o->broken) {
+        o->broken = true;
+        o->fault = errno;
     }
 }
 
-static const struct {
-    const char *from, *to;
-} PLAIN[] = {
-    {"×", "x"},    {"→", "->"}, {"…", "..."}, {"·", "-"},  {"✓", "ok"}, {"✗", "no"},
-    {"«", "<"},    {"»", ">"},  {"─", "-"},   {"│", "|"},  {"┐", "+"},  {"└", "+"},
-    {"├", "+"},    {"┘", "+"},  {"◀", "<"},   {"≤", "<="}, {"≥", ">="}, {"±", "+-"},
-    {"√", "sqrt"}, {"⟨", "<"},  {"⟩", ">"},   {"█", "#"},  {"┤", "+"},  {"┴", "+"},
-    {"●", "*"},    {"µ", "u"},
-};
-
 void ml_out_plain(ml_Text *out, const char *text)
 {
-    while (*text) {
-        size_t k = 0;
+    for (size_t n; *text; text += n) {
+        ml_char_columns(text, strnlen(text, 4), &n);
+        const char *a = ml_ascii(text, n);
 
-        if ((unsigned char)*text < 0x80) {
-            ml_text_char(out, *text++);
-            continue;
-        }
-        while (k < ML_COUNT(PLAIN) &&
-               strncmp(text, PLAIN[k].from, strlen(PLAIN[k].from)) != 0)
-            k++;
-        if (k < ML_COUNT(PLAIN)) {
-            ml_text_add(out, PLAIN[k].to);
-            text += strlen(PLAIN[k].from);
-            continue;
-        }
-        ml_text_char(out, '?');
-        text++;
-        while (((unsigned char)*text & 0xc0) == 0x80)
-            text++;
+        ml_text_addn(out, a ? a : text, a ? strlen(a) : 1);
     }
 }
 
@@ -342,6 +308,30 @@ void ml_err_prose(ml_Out *o, const char *text)
         put_note(o, text);
     else
         put_prose(o, STDERR_FILENO, o->sink.err, text);
+}
+
+void ml_out_say(ml_Out *o, const char *fmt, ...)
+{
+    ml_Text t = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    ml_text_vfmt(&t, fmt, ap);
+    va_end(ap);
+    ml_out_prose(o, ml_text_z(&t));
+    ml_text_free(&t);
+}
+
+void ml_err_say(ml_Out *o, const char *fmt, ...)
+{
+    ml_Text t = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    ml_text_vfmt(&t, fmt, ap);
+    va_end(ap);
+    ml_err_prose(o, ml_text_z(&t));
+    ml_text_free(&t);
 }
 
 void ml_out_clear_status(ml_Out *o)

@@ -49,6 +49,9 @@ void ml_err_line(ml_Out *o, const char *text);
  * text may hold several lines; one newline is put behind it. */
 void ml_out_prose(ml_Out *o, const char *text);
 void ml_err_prose(ml_Out *o, const char *text);
+/* The same of a format. */
+void ml_out_say(ml_Out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void ml_err_say(ml_Out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out);
 /* Lines of a program or a diff: on a screen they go on behind their own gutter. mark: what
  * a row ends in that goes on, " \\" in a program. */

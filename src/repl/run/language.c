@@ -12,18 +12,18 @@ static bool is_script(const char *p)
         if (strncmp(p, HEADS[k], strlen(HEADS[k])) == 0)
             return true;
     /* `class Name:`, `class Name(Base):`; in Lua two names never stand side by side. */
-    return ml_token_is(ml_token_next(&t), "class") &&
+    return *p == 'c' && ml_token_is(ml_token_next(&t), "class") &&
            ml_token_next(&t).kind == ML_TOKEN_NAME && memchr(p, ':', t.n);
 }
 
 ml_Language ml_language_of_input(const char *p)
 {
     p += strspn(p, " \t\n");
-    size_t n = strlen(p);
+    const char *mark = strchr(p, '?');
 
     if (*p == ':' && p[1] != ':')
         return ML_LANGUAGE_COMMAND;
-    if (*p == '?' || (n > 1 && p[n - 1] == '?' && !strpbrk(p, " (\"'")))
+    if (*p == '?' || (mark && p[strlen(p) - 1] == '?' && !strpbrk(p, " (\"'")))
         return ML_LANGUAGE_HELP;
     if (*p == '!')
         return ML_LANGUAGE_SHELL;

@@ -11,19 +11,16 @@
 #include "repl/run/transcript.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
 #include "core/base/file.h"
+#include "core/vec.h"
 #include "repl/host/host.h"
+#include "repl/keep/record.h"
 #include "repl/run/run.h"
 #include "repl/run/wildcard.h"
-
-extern char **environ;
 
 typedef struct Line {
     const char *p; /* zero-terminated */
@@ -31,84 +28,34 @@ typedef struct Line {
     bool any;      /* every number in it stands for any */
 } Line;
 
-typedef struct Lines {
-    Line *v;
-    size_t n, cap;
-} Lines;
+typedef ML_VEC(Line) Lines;
 
-static void add_line(Lines *l, const char *p, size_t number, bool any)
+/* Cuts the text in place; a zero byte stands as \0. */
+static void cut(ml_Ctx *cx, Lines *l, ml_Text *t)
 {
-    if (l->n == l->cap) {
-        l->cap = l->cap ? 2 * l->cap : 64;
-        l->v = ml_heap_grow(l->v, l->cap * sizeof *l->v);
-    }
-    l->v[l->n++] = (Line){p, number, any};
-}
+    ml_Text plain = {0};
+    char *p;
 
-/* Cuts the text in place. */
-static void cut(Lines *l, char *p)
-{
-    for (size_t number = 1; *p; number++) {
+    for (size_t k = 0; k < t->n; k++)
+        if (t->p[k])
+            ml_text_char(&plain, t->p[k]);
+        else
+            ml_text_add(&plain, "\\0");
+    ml_text_free(t);
+    *t = plain;
+    p = t->p;
+    for (size_t number = 1; p && *p; number++) {
         char *end = strchr(p, '\n');
 
-        if (end)
-            *end = '\0';
-        add_line(l, p, number, false);
+        ml_push(cx, l, ((Line){p, number, false}));
         if (!end)
             return;
+        *end = '\0';
         p = end + 1;
     }
 }
 
-static bool read_all(FILE *f, ml_Text *out)
-{
-    char buf[8192];
-    size_t n;
-
-    while ((n = fread(buf, 1, sizeof buf, f)) > 0)
-        for (size_t k = 0; k < n; k++)
-            if (buf[k]) /* a zero byte would end the text early */
-                ml_text_char(out, buf[k]);
-            else
-                ml_text_add(out, "\\0");
-    return !ferror(f) && !out->bad;
-}
-
 /* ---- the lines of a session */
-
-static bool word_char(char c)
-{
-    return c == '_' || c == '.' || c == '-' || (c >= '0' && c <= '9') ||
-           (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
-}
-
-/* Bytes of the prompt that the line begins with, `> ` or `name v7> ` or `name:branch v7> `;
- * 0: none. */
-static size_t prompt_of(const char *p)
-{
-    size_t n = 0;
-
-    if (*p != '>') {
-        while (word_char(p[n]))
-            n++;
-        if (n > 0 && p[n] == ':') {
-            n++;
-            while (word_char(p[n]))
-                n++;
-        }
-        if (n == 0 || p[n] != ' ' || p[n + 1] != 'v')
-            return 0;
-        n += 2;
-        if (!(p[n] >= '0' && p[n] <= '9'))
-            return 0;
-        while (p[n] >= '0' && p[n] <= '9')
-            n++;
-    }
-    if (p[n] != '>')
-        return 0;
-    n++;
-    return p[n] == ' ' ? n + 1 : p[n] == '\0' ? n : 0;
-}
 
 /* Commands whose figures are those of one machine. */
 static bool measures(const char *line)
@@ -132,7 +79,7 @@ static void typed_lines(ml_Session *ss, Lines *l, size_t from, size_t to, ml_Tex
     bool any = false;
 
     for (size_t k = from; k < to; k++) {
-        size_t n = prompt_of(l->v[k].p);
+        size_t n = ml_record_prompt(l->v[k].p);
         ml_Text whole = {0};
 
         l->v[k].any = any && n == 0;
@@ -173,43 +120,26 @@ static bool is_session(const char *cmd)
 /* Runs sh with the text on standard input; what it prints on both streams comes to out. */
 static bool run_shell(const Replay *r, const char *cmd, const ml_Text *input, ml_Text *out)
 {
-    static const char WRAP[] = "moonloop() { \"$ML_REPLAYED\" --no-init --private "
-                               "--no-history --color=never --width=100 "
-                               "\"$@\"; }; ";
+    static const char WRAP[] =
+        "exec 2>&1; moonloop() { \"$ML_REPLAYED\" --no-init --private "
+        "--no-history --color=never --width=100 "
+        "\"$@\"; }; ";
     ml_Text script = {0};
-    posix_spawn_file_actions_t act;
-    int fds[2] = {-1, -1};
-    FILE *in = tmpfile();
+    char buf[8192];
+    FILE *in = tmpfile(), *f = NULL;
     bool ok = in && fwrite(input->n ? input->p : "", 1, input->n, in) == input->n &&
-              fflush(in) == 0 && fseek(in, 0, SEEK_SET) == 0 && pipe(fds) == 0;
-    pid_t pid = 0;
+              fflush(in) == 0 && fseek(in, 0, SEEK_SET) == 0 &&
+              dup2(fileno(in), STDIN_FILENO) == STDIN_FILENO;
 
     ml_text_fmt(&script, "%s%s%s", WRAP, cmd, is_session(cmd) && !cmd[8] ? " -i" : "");
     setenv("ML_REPLAYED", r->program, 1);
-    if (ok) {
-        const char *argv[] = {"sh", "-c", ml_text_z(&script), NULL};
-        union {
-            const char **in;
-            char **out;
-        } args = {.in = argv};
-
-        ok = posix_spawn_file_actions_init(&act) == 0;
-        posix_spawn_file_actions_adddup2(&act, fileno(in), STDIN_FILENO);
-        posix_spawn_file_actions_adddup2(&act, fds[1], STDOUT_FILENO);
-        posix_spawn_file_actions_adddup2(&act, fds[1], STDERR_FILENO);
-        posix_spawn_file_actions_addclose(&act, fds[0]);
-        posix_spawn_file_actions_addclose(&act, fds[1]);
-        ok = ok && posix_spawnp(&pid, "sh", &act, NULL, args.out, environ) == 0;
-        posix_spawn_file_actions_destroy(&act);
-        close(fds[1]);
-        FILE *f = fdopen(fds[0], "r");
-
-        ok = ok && f && read_all(f, out);
-        if (f)
-            fclose(f);
-        while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-            continue;
-    }
+    if (ok)
+        f = popen(ml_text_z(&script), "r"); /* NOLINT(cert-env33-c): a line of the page */
+    for (size_t n; f && (n = fread(buf, 1, sizeof buf, f)) > 0;)
+        ml_text_addn(out, buf, n);
+    ok = f && !ferror(f) && !out->bad;
+    if (f)
+        pclose(f);
     if (in)
         fclose(in);
     ml_text_free(&script);
@@ -220,135 +150,102 @@ static bool run_shell(const Replay *r, const char *cmd, const ml_Text *input, ml
 
 enum { MOST_CELLS = 40000000 };
 
-typedef struct Align { /* of written lines w with printed lines g */
-    const Lines *w, *g;
-    size_t from, to; /* the part of w */
-    uint32_t *cost;  /* (i, j): of the rest from there */
-} Align;
-
-static uint32_t *cell(const Align *a, size_t i, size_t j)
-{
-    return &a->cost[i * (a->g->n + 1) + j];
-}
-
-static bool equal_lines(const Align *a, size_t i, size_t j)
-{
-    const Line *w = &a->w->v[a->from + i];
-
-    return ml_wildcard_line(w->p, a->g->v[j].p, w->any);
-}
-
-static void fill(const Align *a)
-{
-    size_t nw = a->to - a->from, ng = a->g->n;
-
-    for (size_t i = nw + 1; i-- > 0;)
-        for (size_t j = ng + 1; j-- > 0;) {
-            uint32_t best = UINT32_MAX;
-            bool any = i < nw && ml_wildcard_any(a->w->v[a->from + i].p);
-
-            if (i == nw && j == ng)
-                best = 0;
-            if (i < nw && *cell(a, i + 1, j) + !any < best)
-                best = *cell(a, i + 1, j) + !any;
-            if (j < ng && *cell(a, i, j + 1) + !any < best)
-                best = *cell(a, i, j + 1) + !any;
-            if (i < nw && j < ng && !any && *cell(a, i + 1, j + 1) <= best &&
-                equal_lines(a, i, j))
-                best = *cell(a, i + 1, j + 1);
-            *cell(a, i, j) = best;
-        }
-}
-
 typedef enum Move {
-    SAME,
-    SKIP,
-    WRITTEN,
-    PRINTED
-} Move; /* SKIP: a wildcard took a line or ended */
+    END,
+    SAME,    /* both lines */
+    WRITTEN, /* a line that was not printed */
+    PRINTED, /* a line that was not written */
+    TAKEN,   /* the same, by a wildcard */
+    OVER,    /* a wildcard has taken all it does */
+} Move;
 
-static Move next_move(const Align *a, size_t i, size_t j)
+/* Of the written lines w with the printed ones g: the best move at (i, j), i * (ng + 1) + j,
+ * where lines that differ cost one each. Returns the cost of all. */
+static uint32_t align(ml_Ctx *cx, const Line *w, size_t nw, const Lines *g, uint8_t *move)
 {
-    size_t nw = a->to - a->from, ng = a->g->n;
-    uint32_t here = *cell(a, i, j);
-    bool any = i < nw && ml_wildcard_any(a->w->v[a->from + i].p);
+    size_t ng = g->n;
+    uint32_t *below = ml_alloc(cx, (ng + 1) * sizeof *below), /* costs from line i + 1 on */
+        *here = ml_alloc(cx, (ng + 1) * sizeof *here);
 
-    if (any)
-        return SKIP;
-    if (i < nw && j < ng && *cell(a, i + 1, j + 1) == here && equal_lines(a, i, j))
-        return SAME;
-    if (i < nw && *cell(a, i + 1, j) + 1 == here)
-        return WRITTEN;
-    return PRINTED;
+    for (size_t i = nw + 1; i-- > 0;) {
+        bool any = i < nw && ml_wildcard_any(w[i].p);
+        uint32_t *swap = below;
+
+        for (size_t j = ng + 1; j-- > 0;) {
+            Move m = END;
+            uint32_t best = i == nw && j == ng ? 0 : UINT32_MAX;
+
+            if (j < ng && here[j + 1] + !any < best) {
+                best = here[j + 1] + !any;
+                m = any ? TAKEN : PRINTED;
+            }
+            if (i < nw && (any ? below[j] < best : below[j] + 1 <= best)) {
+                best = below[j] + !any;
+                m = any ? OVER : WRITTEN;
+            }
+            if (i < nw && j < ng && !any && below[j + 1] <= best &&
+                ml_wildcard_line(w[i].p, g->v[j].p, w[i].any)) {
+                best = below[j + 1];
+                m = SAME;
+            }
+            here[j] = best;
+            move[i * (ng + 1) + j] = (uint8_t)m;
+        }
+        below = here;
+        here = swap;
+    }
+    return below[0];
 }
 
 typedef struct Report {
     const char *file;
-    ml_Text *shown;   /* the differences */
-    ml_Text *updated; /* the text as it should be */
-    size_t context;   /* the last line shown as context, so that it comes once */
+    ml_Text shown;   /* the differences */
+    ml_Text updated; /* the text as it should be */
+    size_t context;  /* the last line shown as context, so that it comes once */
 } Report;
 
 static void put(ml_Text *t, const char *sign, const char *line)
 {
-    ml_text_add(t, sign);
-    ml_text_add(t, line);
-    ml_text_char(t, '\n');
+    ml_text_fmt(t, "%s%s\n", sign, line);
 }
 
 /* true: equal. */
-static bool compare(const Lines *w, size_t from, size_t to, const Lines *g, Report *r)
+static bool compare(ml_Ctx *cx, const Lines *w, size_t from, size_t to, const Lines *g,
+                    Report *r)
 {
-    Align a = {.w = w, .g = g, .from = from, .to = to};
-    size_t nw = to - from, i = 0, j = 0;
+    size_t nw = to - from, i = 0, j = 0, ng = g->n;
     bool in_hunk = false;
 
-    if ((nw + 1) > MOST_CELLS / (g->n + 1)) {
-        ml_text_fmt(r->shown, "%s:%zu: printed %zu lines, too many to compare\n", r->file,
-                    w->v[from ? from - 1 : 0].number, g->n);
+    if ((nw + 1) > MOST_CELLS / (ng + 1)) {
+        ml_text_fmt(&r->shown, "%s:%zu: printed %zu lines, too many to compare\n", r->file,
+                    w->v[from ? from - 1 : 0].number, ng);
         return false;
     }
-    a.cost = ml_heap_zalloc((nw + 1) * (g->n + 1) * sizeof *a.cost);
-    fill(&a);
-    bool ok = *cell(&a, 0, 0) == 0;
+    uint8_t *move = ml_alloc(cx, (nw + 1) * (ng + 1));
+    bool ok = align(cx, w->v + from, nw, g, move) == 0;
 
-    while (i < nw || j < g->n) {
-        const char *wl = i < nw ? w->v[from + i].p : "", *gl = j < g->n ? g->v[j].p : "";
-        Move m = next_move(&a, i, j);
+    for (Move m; (m = (Move)move[i * (ng + 1) + j]) != END;) {
+        const char *wl = i < nw ? w->v[from + i].p : "", *gl = j < ng ? g->v[j].p : "";
+        bool differs = m == WRITTEN || m == PRINTED;
 
-        if (m == WRITTEN || m == PRINTED) {
-            if (!in_hunk) {
-                size_t line = i < nw ? w->v[from + i].number : w->v[to - 1].number + 1;
+        if (differs && !in_hunk) {
+            size_t line = i < nw ? w->v[from + i].number : w->v[to - 1].number + 1;
 
-                ml_text_fmt(r->shown, "%s:%zu: - written, + printed\n", r->file, line);
-                if (i > 0 && from + i > r->context)
-                    put(r->shown, "   ", w->v[from + i - 1].p);
-            }
-            put(r->shown, m == WRITTEN ? " - " : " + ", m == WRITTEN ? wl : gl);
-            if (m == PRINTED)
-                put(r->updated, "", gl);
-            i += m == WRITTEN;
-            j += m == PRINTED;
-            in_hunk = true;
-            continue;
-        }
-        if (in_hunk && i < nw) {
-            put(r->shown, "   ", wl);
+            ml_text_fmt(&r->shown, "%s:%zu: - written, + printed\n", r->file, line);
+            if (i > 0 && from + i > r->context)
+                put(&r->shown, "   ", w->v[from + i - 1].p);
+        } else if (!differs && in_hunk && i < nw) {
+            put(&r->shown, "   ", wl);
             r->context = from + i + 1;
         }
-        in_hunk = false;
-        if (m == SAME) {
-            put(r->updated, "", wl);
-            i++;
-            j++;
-        } else if (j < g->n && *cell(&a, i, j + 1) == *cell(&a, i, j)) {
-            j++; /* the wildcard takes this line */
-        } else {
-            put(r->updated, "", wl);
-            i++;
-        }
+        in_hunk = differs;
+        if (differs)
+            put(&r->shown, m == WRITTEN ? " - " : " + ", m == WRITTEN ? wl : gl);
+        if (m == SAME || m == OVER || m == PRINTED)
+            put(&r->updated, "", m == PRINTED ? gl : wl);
+        i += m == SAME || m == OVER || m == WRITTEN;
+        j += m == SAME || m == TAKEN || m == PRINTED;
     }
-    ml_heap_free(a.cost);
     return ok;
 }
 
@@ -369,30 +266,29 @@ static bool replay_command(const Replay *r, Lines *l, size_t at, size_t to, Repo
     const char *cmd = l->v[at].p + 2;
     ml_Text input = {0}, printed = {0};
     Lines g = {0};
-    bool ok;
+    ml_Ctx *cx = ml_ctx_new(0);
+    bool ok = false;
 
     if (is_session(cmd))
         typed_lines(r->ss, l, at + 1, to, &input);
-    put(rep->updated, "", l->v[at].p);
+    put(&rep->updated, "", l->v[at].p);
     /* An empty line before the next command belongs to the page, not to the output. */
     size_t end = to;
 
     while (end > at + 1 && l->v[end - 1].p[0] == '\0')
         end--;
-    ok = run_shell(r, cmd, &input, &printed);
-    if (!ok)
-        ml_text_fmt(rep->shown, "%s:%zu: cannot run: %s: %s\n", rep->file, l->v[at].number,
+    if (!run_shell(r, cmd, &input, &printed))
+        ml_text_fmt(&rep->shown, "%s:%zu: cannot run: %s: %s\n", rep->file, l->v[at].number,
                     cmd, strerror(errno));
     else {
-        if (printed.n)
-            cut(&g, printed.p);
+        cut(cx, &g, &printed);
         while (g.n && g.v[g.n - 1].p[0] == '\0')
             g.n--;
-        ok = compare(l, at + 1, end, &g, rep);
+        ok = compare(cx, l, at + 1, end, &g, rep);
     }
     for (; end < to; end++)
-        put(rep->updated, "", "");
-    ml_heap_free(g.v);
+        put(&rep->updated, "", "");
+    ml_ctx_unref(cx);
     ml_text_free(&input);
     ml_text_free(&printed);
     return ok;
@@ -401,9 +297,9 @@ static bool replay_command(const Replay *r, Lines *l, size_t at, size_t to, Repo
 /* Exit status for one file. */
 static int replay_file(const Replay *r, const char *path, bool update)
 {
-    ml_Text text = {0}, shown = {0}, updated = {0};
+    ml_Text text = {0};
     Lines l = {0};
-    Report rep = {.file = path, .shown = &shown, .updated = &updated};
+    Report rep = {.file = path};
     int status = 0;
     size_t commands = 0;
 
@@ -412,13 +308,14 @@ static int replay_file(const Replay *r, const char *path, bool update)
         ml_text_free(&text);
         return 3;
     }
-    if (text.n)
-        cut(&l, text.p);
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    cut(cx, &l, &text);
     for (size_t at = 0; at < l.n;) {
         size_t to = at + 1;
 
         if (strncmp(l.v[at].p, "$ ", 2) != 0) { /* what the page says around the commands */
-            put(&updated, "", l.v[at++].p);
+            put(&rep.updated, "", l.v[at++].p);
             continue;
         }
         while (to < l.n && strncmp(l.v[to].p, "$ ", 2) != 0 &&
@@ -435,15 +332,15 @@ static int replay_file(const Replay *r, const char *path, bool update)
         status = 1;
     } else if (status == 0)
         printf("%s: ok, %zu command%s\n", path, commands, commands == 1 ? "" : "s");
-    else if (update && write_back(path, &updated)) {
+    else if (update && write_back(path, &rep.updated)) {
         printf("%s: rewritten\n", path);
         status = 0;
     } else
-        fputs(ml_text_z(&shown), stdout);
-    ml_heap_free(l.v);
+        fputs(ml_text_z(&rep.shown), stdout);
+    ml_ctx_unref(cx);
     ml_text_free(&text);
-    ml_text_free(&shown);
-    ml_text_free(&updated);
+    ml_text_free(&rep.shown);
+    ml_text_free(&rep.updated);
     return status;
 }
 
@@ -464,6 +361,9 @@ static void own_path(const char *argv0, ml_Text *out)
 
 int ml_transcript_run(const char *argv0, char **files, int n, bool update)
 {
+    static const char *const UNSET[] = {"CLICOLOR_FORCE",  "COLUMNS",
+                                        "LINES",           "MOONLOOP_PATH",
+                                        "MOONLOOP_TARGET", "MOONLOOP_THREADS"};
     static ml_Session session;
     ml_Text path = {0};
     Replay r = {.ss = &session};
@@ -478,17 +378,13 @@ int ml_transcript_run(const char *argv0, char **files, int n, bool update)
     ml_session_init(&session);
     ml_out_init(&session.out, 0, 100, false);
     session.host = ml_host_new(&session);
-    /* Nothing of the surroundings may show in what is compared. */
-    unsetenv("CLICOLOR_FORCE");
-    unsetenv("COLUMNS");
-    unsetenv("LINES");
-    unsetenv("MOONLOOP_PATH");
-    unsetenv("MOONLOOP_TARGET");
-    unsetenv("MOONLOOP_THREADS");
+    /* Nothing of the surroundings may show in what is compared; a slow machine prints no
+     * more than a fast one. */
+    for (size_t k = 0; k < ML_COUNT(UNSET); k++)
+        unsetenv(UNSET[k]);
     setenv("LC_ALL", "C.UTF-8", 1);
     setenv("TERM", "dumb", 1);
-    setenv("MOONLOOP_PROGRESS", "off",
-           1); /* a slow machine prints no more than a fast one */
+    setenv("MOONLOOP_PROGRESS", "off", 1);
     for (int k = 0; k < n; k++) {
         int s = replay_file(&r, files[k], update);
 

@@ -138,9 +138,9 @@ static const struct {
     {"²", "^2"},  {"⁷", "^7"},    {"∈", "in"}, {"‘", "'"},  {"’", "'"},
 };
 
-static const char *in_ascii(const char *p, size_t n)
+const char *ml_ascii(const char *p, size_t n)
 {
-    if (n == 1)
+    if ((unsigned char)*p < 0x80)
         return NULL;
     for (size_t k = 0; k < ML_COUNT(ASCII); k++)
         if (strlen(ASCII[k].from) == n && memcmp(ASCII[k].from, p, n) == 0)
@@ -154,7 +154,7 @@ int ml_grid_columns(const ml_Grid *g, const char *text, size_t n)
 
     for (size_t k; n > 0; text += k, n -= k) {
         int c = ml_char_columns(text, n, &k);
-        const char *a = g->ascii && c > 0 ? in_ascii(text, k) : NULL;
+        const char *a = g->ascii && c > 0 ? ml_ascii(text, k) : NULL;
 
         columns += a ? (int)strlen(a) : c;
     }
@@ -239,7 +239,7 @@ static void pen_text(Pen *p, const char *text, size_t n)
             continue;
         }
         if (p->g->ascii)
-            a = ml_char_odd(text, n) ? "?" : in_ascii(text, k);
+            a = ml_char_odd(text, n) ? "?" : ml_ascii(text, k);
         else if (ml_char_odd(text, n))
             a = "\xef\xbf\xbd";
         if (!a)

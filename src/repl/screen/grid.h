@@ -104,6 +104,8 @@ int ml_char_columns(const char *p, size_t n, size_t *bytes);
 size_t ml_text_fitting(const char *z, size_t n, int room);
 /* No UTF-8, or something that a terminal would act on: shown as U+FFFD. */
 bool ml_char_odd(const char *p, size_t n);
+/* What stands for a character of n bytes where there is only ASCII; NULL: it is in it. */
+const char *ml_ascii(const char *p, size_t n);
 /* The same as ml_text_columns for this grid, where ascii may write two for one: <= for ≤.
  */
 int ml_grid_columns(const ml_Grid *g, const char *text, size_t n);

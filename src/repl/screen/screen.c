@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "repl/screen/restore.h"
+#include "repl/screen/write_all.h"
 #include "repl/screen/writer.h"
 
 enum { ESCAPE_MS = 25, SIGNALS = 3 };
@@ -54,16 +55,7 @@ static const int CAUGHT[SIGNALS] = {SIGWINCH, SIGTSTP, SIGCONT};
 
 static void put_bytes(const char *p, size_t n)
 {
-    while (n > 0) {
-        ssize_t k = write(tty.fd, p, n);
-
-        if (k < 0 && errno != EINTR)
-            return;
-        if (k > 0) {
-            p += k;
-            n -= (size_t)k;
-        }
-    }
+    (void)ml_write_all(tty.fd, p, n); /* a terminal that is gone: reading tells */
 }
 
 void ml_screen_restore(void)

@@ -305,29 +305,38 @@ static void read_entry(ml_Terminal *t, const char *term)
     t->corner = tigetflag(am) != 1 || tigetflag(xenl) == 1;
 }
 
-/* What Readline has asked of terminfo stays as it is. */
+/* Why it cannot be shown on, or NULL. What Readline has asked of terminfo stays as it is. */
 static const char *find_entry(ml_Terminal *t, const char *term)
 {
+    static char why[160];
     TERMINAL *before = cur_term;
     int error = 0;
 
-    if (setupterm(NULL, STDOUT_FILENO, &error) != OK)
-        return "does not know this terminal";
+    if (setupterm(NULL, STDOUT_FILENO, &error) != OK) {
+        snprintf(why, sizeof why, "does not know this terminal (TERM=%s)", term);
+        return why;
+    }
     TERMINAL *asked = cur_term;
 
     read_entry(t, term);
     set_curterm(before);
     del_curterm(asked);
-    return t->cap[ML_CAP_GO] && t->cap[ML_CAP_CLEAR]
-               ? NULL
-               : "wants a terminal that can place its cursor";
+    if (t->cap[ML_CAP_GO] && t->cap[ML_CAP_CLEAR] && t->cap[ML_CAP_CLEAR_ROW])
+        return NULL;
+    snprintf(why, sizeof why, "wants a terminal that can place its cursor (TERM=%s)", term);
+    return why;
+}
+#else
+static const char *find_entry(ml_Terminal *t, const char *term)
+{
+    (void)t, (void)term;
+    return "wants ncurses, which this program was built without";
 }
 #endif
 
 const ml_Terminal *ml_terminal(void)
 {
     static ml_Terminal t;
-    static char why[160];
     static bool asked;
     const char *term = getenv("TERM");
 
@@ -335,19 +344,9 @@ const ml_Terminal *ml_terminal(void)
         return &t;
     asked = true;
     t = *ml_ansi();
-    if (!term || !*term)
-        t.lacks = "wants a terminal: TERM is not set";
-    else if (ml_streq(term, "dumb"))
-        t.lacks = "wants a terminal that can place its cursor; TERM is dumb";
-#if HAVE_CURSES
-    else
-        t.lacks = find_entry(&t, term);
-    if (t.lacks && term && *term && !ml_streq(term, "dumb")) {
-        snprintf(why, sizeof why, "%s (TERM=%s)", t.lacks, term);
-        t.lacks = why;
-    }
-#else
-    t.lacks = "wants ncurses, which this program was built without";
-#endif
+    t.lacks = !term || !*term ? "wants a terminal: TERM is not set"
+              : ml_streq(term, "dumb")
+                  ? "wants a terminal that can place its cursor; TERM is dumb"
+                  : find_entry(&t, term);
     return &t;
 }

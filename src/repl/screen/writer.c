@@ -117,7 +117,7 @@ static void go(Pen *p, int x, int y)
 
     if (w->among)
         go_row(p, y);
-    else if (y != w->y || (w->x < 0 && x > 0)) {
+    else if (y != w->y || (x > 0 && (w->x < 0 || !w->to->cap[ML_CAP_RIGHT]))) {
         if (y == w->y + 1 && x == 0)
             ml_text_add(p->out, "\r\n");
         else
@@ -175,6 +175,13 @@ static bool is_uncertain(const ml_Cell *c, bool wide)
     return wide || c->z[bytes];
 }
 
+/* Whether a cell looks right as the next character is: a blank does in any colour. */
+static bool suits(const Pen *p, const ml_Cell *c, const Brush *b)
+{
+    return same_brush(b, &p->now) || (ml_streq(c->z, " ") && same_brush(b, &NORMAL) &&
+                                      !*p->now.own && !has_ground(&p->now.look));
+}
+
 /* The column behind it. */
 static int send_cell(Pen *p, const ml_Grid *g, int x, int y)
 {
@@ -183,8 +190,7 @@ static int send_cell(Pen *p, const ml_Grid *g, int x, int y)
     bool wide = x + 1 < g->w && !c[1].z[0];
     int next = x + (wide ? 2 : 1);
 
-    if (!ml_streq(c->z, " ") || !same_brush(&b, &NORMAL) || *p->now.own ||
-        has_ground(&p->now.look))
+    if (!suits(p, c, &b))
         take(p, &b);
     ml_text_add(p->out, c->z);
     p->w->x = next >= g->w || (!p->w->among && is_uncertain(c, wide)) ? -1 : next;
@@ -208,7 +214,7 @@ static int begin_at(const Pen *p, const ml_Grid *next, int x, int y)
         const ml_Cell *c = ml_grid_at(next, k, y);
         Brush b = brush_of(p, next, c);
 
-        if (!same_brush(&b, &p->now) || !c->z[0] || c->z[1])
+        if (!suits(p, c, &b) || !c->z[0] || c->z[1])
             return x;
     }
     return from;
@@ -302,16 +308,6 @@ bool ml_writer_show(ml_Writer *w, const ml_Grid *next, const ml_Theme *t, ml_Tex
     w->cursor = cursor;
     ml_grid_copy(&w->shown, next);
     return p.sent;
-}
-
-bool ml_writer_can(const ml_Writer *w)
-{
-    const char *const *cap = w->to->cap;
-
-    return w->among ? cap[ML_CAP_UP] && cap[ML_CAP_DOWN] && cap[ML_CAP_RIGHT] &&
-                          cap[ML_CAP_CLEAR_ROW] && cap[ML_CAP_CLEAR_BELOW]
-                    : cap[ML_CAP_GO] && cap[ML_CAP_CLEAR] && cap[ML_CAP_RIGHT] &&
-                          cap[ML_CAP_CLEAR_ROW];
 }
 
 void ml_writer_forget(ml_Writer *w)

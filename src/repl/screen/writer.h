@@ -27,9 +27,6 @@ bool ml_writer_show(ml_Writer *w, const ml_Grid *next, const ml_Theme *t, ml_Tex
 /* Something else is on the screen now: nothing is known of it. */
 void ml_writer_forget(ml_Writer *w);
 
-/* Whether the terminal has what the writer needs. */
-bool ml_writer_can(const ml_Writer *w);
-
 /* Among text. Appends what removes the grid: the cursor is then where it began. */
 void ml_writer_erase(ml_Writer *w, ml_Text *out);
 /* Appends what goes to the row below it. */

@@ -36,15 +36,7 @@ static bool is_word(ml_Str s, const char *z)
 {
     size_t n = strlen(z);
 
-    return s.n >= n && memcmp(s.p, z, n) == 0 &&
-           (s.n == n || s.p[n] == ' ' || s.p[n] == '\t');
-}
-
-static bool begins(ml_Str s, const char *z)
-{
-    size_t n = strlen(z);
-
-    return s.n >= n && memcmp(s.p, z, n) == 0;
+    return ml_str_begins(s, z) && (s.n == n || s.p[n] == ' ' || s.p[n] == '\t');
 }
 
 /* The last operand: "jne .L3", "cbz x8, .L3". */
@@ -59,11 +51,12 @@ static ml_Str target_of(ml_Str s)
 
 static Jump jump_of(ml_Str s)
 {
-    if (begins(s, "ret") || is_word(s, "ud2") || is_word(s, "brk") || is_word(s, "br"))
+    if (ml_str_begins(s, "ret") || is_word(s, "ud2") || is_word(s, "brk") ||
+        is_word(s, "br"))
         return JUMP_OUT;
     if (is_word(s, "jmp") || is_word(s, "jmpq") || is_word(s, "b"))
         return target_of(s).n > 0 && target_of(s).p[0] == '.' ? JUMP_ALWAYS : JUMP_OUT;
-    if ((s.n > 1 && s.p[0] == 'j') || begins(s, "b.") || is_word(s, "cbz") ||
+    if ((s.n > 1 && s.p[0] == 'j') || ml_str_begins(s, "b.") || is_word(s, "cbz") ||
         is_word(s, "cbnz") || is_word(s, "tbz") || is_word(s, "tbnz"))
         return JUMP_MAYBE;
     return JUMP_NONE;

@@ -16,13 +16,6 @@ typedef ml_AsmLines Lines;
 
 /* ---------------------------------------------------------------- reading */
 
-static bool begins(ml_Str s, const char *z)
-{
-    size_t n = strlen(z);
-
-    return s.n >= n && memcmp(s.p, z, n) == 0;
-}
-
 static ml_Str trimmed(const char *p, size_t n)
 {
     while (n > 0 && (*p == ' ' || *p == '\t')) {
@@ -55,8 +48,8 @@ static uint32_t loc_line(ml_Str s)
 
 static bool is_debug_label(ml_Str s)
 {
-    return begins(s, ".Ltmp") || begins(s, ".Lfunc_") || begins(s, ".Ldebug") ||
-           begins(s, ".Linfo");
+    return ml_str_begins(s, ".Ltmp") || ml_str_begins(s, ".Lfunc_") ||
+           ml_str_begins(s, ".Ldebug") || ml_str_begins(s, ".Linfo");
 }
 
 static void read(ml_Ctx *cx, const char *text, Lines *out)
@@ -76,11 +69,11 @@ static void read(ml_Ctx *cx, const char *text, Lines *out)
             s = trimmed(s.p, (size_t)(hash - s.p));
         if (s.n == 0)
             continue;
-        if (begins(s, ".section"))
+        if (ml_str_begins(s, ".section"))
             code = contains(s, ".text") || contains(s, ".ltext");
-        else if (begins(s, ".text"))
+        else if (ml_str_begins(s, ".text"))
             code = true;
-        if ((begins(s, ".loc\t") || begins(s, ".loc ")) && loc_line(s) > 0)
+        if ((ml_str_begins(s, ".loc\t") || ml_str_begins(s, ".loc ")) && loc_line(s) > 0)
             at = loc_line(s); /* what has no line belongs to what is around it */
         if (!code)
             continue;
@@ -113,9 +106,11 @@ static bool is_memory(ml_Str s)
 /* AT&T order: a store has its memory operand last. */
 static bool is_store(ml_Str s)
 {
-    return s.n > 0 && (s.p[s.n - 1] == ')' || begins(s, "str") || begins(s, "stp")) &&
-           !begins(s, "cmp") && !begins(s, "vcmp") && !begins(s, "test") &&
-           !begins(s, "prefetch") && !begins(s, "call") && !begins(s, "jmp");
+    return s.n > 0 &&
+           (s.p[s.n - 1] == ')' || ml_str_begins(s, "str") || ml_str_begins(s, "stp")) &&
+           !ml_str_begins(s, "cmp") && !ml_str_begins(s, "vcmp") &&
+           !ml_str_begins(s, "test") && !ml_str_begins(s, "prefetch") &&
+           !ml_str_begins(s, "call") && !ml_str_begins(s, "jmp");
 }
 
 /* vmovss, vfmadd132sd: one element of a vector register. */
@@ -126,7 +121,7 @@ static bool is_scalar(ml_Str s)
     while (n < s.n && s.p[n] != ' ' && s.p[n] != '\t')
         n++;
     return n > 2 && s.p[n - 2] == 's' && (s.p[n - 1] == 's' || s.p[n - 1] == 'd') &&
-           !begins(s, "vbroadcast");
+           !ml_str_begins(s, "vbroadcast");
 }
 
 static void count(const Line *l, ml_AsmSummary *sum)
@@ -137,10 +132,10 @@ static void count(const Line *l, ml_AsmSummary *sum)
     if (contains(l->text, "fmadd") || contains(l->text, "fmla") ||
         contains(l->text, "fnmadd") || contains(l->text, "dpbusd"))
         sum->fmas++;
-    if (is_memory(l->text) && !begins(l->text, "lea")) {
+    if (is_memory(l->text) && !ml_str_begins(l->text, "lea")) {
         if (is_store(l->text))
             sum->stores++;
-        else if (!begins(l->text, "prefetch"))
+        else if (!ml_str_begins(l->text, "prefetch"))
             sum->loads++;
     }
     sum->spills += l->spill;

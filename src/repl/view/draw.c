@@ -5,6 +5,11 @@
  */
 #include "repl/view/view.h"
 
+ml_Rect ml_view_row_rect(const ml_View *v, int y)
+{
+    return (ml_Rect){0, y, v->grid.w, 1};
+}
+
 /* ---- rows */
 
 /* A piece of a row's text in one role, with what the search found in it. */
@@ -210,25 +215,19 @@ static void draw_panes(ml_View *v)
 static void draw_menu(ml_View *v)
 {
     ml_Rows r = {0};
-    int at = -1, widest = 20;
+    int at = -1;
     int room =
         v->grid.h > 20 ? v->grid.h / 2 : v->grid.h - 6; /* the preview stays in sight */
 
     ml_rows_reset(&r);
     ml_act_menu(v, &r, &at);
-    int n = (int)r.v.n;
+    int n = (int)r.v.n, widest = ml_rows_columns(&v->grid, &r) + 2;
 
-    for (int k = 0; k < n; k++) {
-        int w = ml_grid_columns(&v->grid, r.v.v[k].text, strlen(r.v.v[k].text)) + 2;
-
-        widest = w > widest ? w : widest;
-    }
     if (n > 0 && room > 0) {
-        int w = widest + 2 > v->grid.w ? v->grid.w : widest + 2;
-        int h = n < room ? n : room, top = 0;
+        int w = (widest < 20 ? 20 : widest) + 2, h = n < room ? n : room;
+        int top = at >= h ? at - h + 1 : 0;
 
-        if (at >= h)
-            top = at - h + 1;
+        w = w > v->grid.w ? v->grid.w : w;
         ml_Rect box = {0, v->grid.h - 3 - h - 2 - ml_view_last_over(v), w, h + 2};
 
         if (box.y < 1)

@@ -7,11 +7,6 @@
 
 enum { MOST_ROWS = 4 }; /* of a message */
 
-static ml_Rect row_rect(const ml_View *v, int y)
-{
-    return (ml_Rect){0, y, v->grid.w, 1};
-}
-
 /* The rows that the message takes: none without one. */
 static int message_rows(ml_View *v)
 {
@@ -36,12 +31,13 @@ static void draw_lua(ml_View *v, int y)
         return;
     bool lua = v->lua.p[0] != ':';
 
-    ml_grid_fill(&v->grid, row_rect(v, y), ML_ROLE_TEXT);
-    int x =
-        ml_grid_put(&v->grid, row_rect(v, y), 0, y, lua ? "lua  " : "     ", ML_ROLE_DIM);
+    ml_grid_fill(&v->grid, ml_view_row_rect(v, y), ML_ROLE_TEXT);
+    int x = ml_grid_put(&v->grid, ml_view_row_rect(v, y), 0, y, lua ? "lua  " : "     ",
+                        ML_ROLE_DIM);
 
     ml_rows_reset(r);
-    ml_view_put_row(v, row_rect(v, y), x, y, ml_rows_code(r, ml_text_z(&v->lua)), 0, false);
+    ml_view_put_row(v, ml_view_row_rect(v, y), x, y, ml_rows_code(r, ml_text_z(&v->lua)), 0,
+                    false);
 }
 
 /* The message, with row y as its last. */
@@ -61,7 +57,7 @@ static void draw_message(ml_View *v, int y)
 static bool draw_asked(ml_View *v, int y)
 {
     ml_Frame *f = v->frame;
-    ml_Rect in = row_rect(v, y);
+    ml_Rect in = ml_view_row_rect(v, y);
     int cursor = -1;
 
     if (f->asking) {
@@ -92,7 +88,7 @@ static bool add_hot(ml_View *v, int *x, ml_Request r, const char *key, const cha
 {
     ml_Frame *f = v->frame;
     int y = v->grid.h - 1;
-    ml_Rect in = row_rect(v, y);
+    ml_Rect in = ml_view_row_rect(v, y);
     int n = ml_grid_columns(&v->grid, key, strlen(key)) +
             ml_grid_columns(&v->grid, "·", strlen("·")) +
             ml_grid_columns(&v->grid, label, strlen(label));

@@ -11,11 +11,6 @@
 #include "work/roofs.h"
 #include "work/say.h"
 
-static ml_Rect row_rect(const ml_View *v, int y)
-{
-    return (ml_Rect){0, y, v->grid.w, 1};
-}
-
 enum { SPARKS = 16 };
 
 /* One bar for each timed version on the way from the start to the current one. */
@@ -84,9 +79,9 @@ static double share_of_peak(ml_View *v, ml_Schedule *s, const char *speed)
 void ml_view_draw_title(ml_View *v)
 {
     ml_Schedule *s = v->ss->focus;
-    ml_Rect in = row_rect(v, 0);
+    ml_Rect in = ml_view_row_rect(v, 0);
     ml_Text left = {0}, right = {0};
-    const char *marks;
+    const char *marks, *speed = "";
     ml_Step step;
 
     ml_grid_fill(&v->grid, in, ML_ROLE_TITLE);
@@ -103,7 +98,8 @@ void ml_view_draw_title(ml_View *v)
         if (ml_version_step(s, version, &step) && step.speed) {
             double share = share_of_peak(v, s, step.speed);
 
-            ml_text_add(&right, step.speed);
+            speed = step.speed;
+            ml_text_add(&right, speed);
             if (share > 0)
                 ml_text_fmt(&right, "  %.*f %% of peak", share < 0.0995, 100 * share);
         }
@@ -116,13 +112,9 @@ void ml_view_draw_title(ml_View *v)
     int at = v->grid.w - wide - 1;
 
     if (right.n && at <= used + 1) { /* the speed alone, where there is no room for all */
-        size_t n = strcspn(ml_text_z(&right), "/");
-
-        n += strcspn(right.p + n, " ");
-        if (strncmp(right.p + n, " ±", strlen(" ±")) == 0) /* noisy: ` ±34 %` */
-            n += strcspn(right.p + n, "%") + 1;
-        right.p[right.n = n] = '\0';
-        at = v->grid.w - ml_grid_columns(&v->grid, right.p, n) - 1;
+        ml_text_clear(&right);
+        ml_text_add(&right, speed);
+        at = v->grid.w - ml_grid_columns(&v->grid, speed, right.n) - 1;
     }
     if (right.n && at > used + 1)
         ml_grid_put(&v->grid, in, at, 0, ml_text_z(&right), ML_ROLE_STRONG);

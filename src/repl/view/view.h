@@ -35,6 +35,7 @@ void ml_view_mouse(ml_View *v, ml_EventKind kind, int x, int y);
 void ml_view_double(ml_View *v, int x, int y); /* a click behind a click */
 
 /* ---- draw.c, draw_title.c, draw_last.c */
+ml_Rect ml_view_row_rect(const ml_View *v, int y); /* of the screen */
 /* Draws everything into v->grid. */
 void ml_view_draw(ml_View *v);
 /* A row from column x on, scrolled by `left`; … where it is cut. `found`: what is searched

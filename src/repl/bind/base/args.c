@@ -49,6 +49,15 @@ const char *bind_string(lua_State *L, int idx, const char *what)
     return lua_tostring(L, idx);
 }
 
+ml_Str bind_str(lua_State *L, int idx, const char *what)
+{
+    ml_Str z;
+
+    bind_string(L, idx, what);
+    z.p = lua_tolstring(L, idx, &z.n);
+    return z;
+}
+
 double bind_number(lua_State *L, int idx, const char *what)
 {
     if (lua_type(L, idx) != LUA_TNUMBER)

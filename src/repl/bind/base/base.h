@@ -83,6 +83,8 @@ void bind_anchor(lua_State *L, int idx);
 /* Pushes a box for a context, to be filled by the caller. */
 ml_Ctx **bind_context_box(lua_State *L);
 ml_Failure **bind_failure_box(lua_State *L); /* the same for a failure */
+/* Pushes one with a child of cx, which knows the interrupt flag. */
+ml_Ctx **bind_fork(lua_State *L, ml_Ctx *cx);
 /* Pushes a box with an empty text. */
 ml_Text *bind_text(lua_State *L);
 /* Pushes the text as a string and empties it. */
@@ -98,7 +100,9 @@ typedef struct BindClass {
     bool (*get)(lua_State *L, const char *key);
     bool any_key;   /* get is asked for keys that are no strings, too: its key is NULL */
     bool is_number; /* its field `value` is an integer */
-    /* The rest may be NULL. Adds more methods to the table on top of the stack. */
+    /* The rest may be NULL. Writes what tostring gives of the object at 1; else meta does. */
+    void (*print)(lua_State *L, ml_Ctx *cx, ml_Text *t);
+    /* Adds more methods to the table on top of the stack. */
     void (*add_methods)(lua_State *L);
     /* The method on top becomes one that knows the object at that index. */
     void (*method_of)(lua_State *L, int object);
@@ -151,6 +155,7 @@ _Noreturn int ml_lua_fail(lua_State *L, ml_ErrorCode code, const char *fmt, ...)
 const char *bind_type(lua_State *L, int idx); /* what a value is, for messages */
 int64_t bind_int(lua_State *L, int idx, const char *what);
 const char *bind_string(lua_State *L, int idx, const char *what);
+ml_Str bind_str(lua_State *L, int idx, const char *what); /* with its length */
 double bind_number(lua_State *L, int idx, const char *what);
 /* Of what may be missing (nil). */
 double bind_number_or(lua_State *L, int idx, const char *what, double def);

@@ -129,6 +129,15 @@ ml_Ctx **bind_context_box(lua_State *L)
     return box;
 }
 
+ml_Ctx **bind_fork(lua_State *L, ml_Ctx *cx)
+{
+    ml_Ctx **box = bind_context_box(L);
+
+    *box = ml_ctx_fork(cx);
+    ml_ctx_set_cancel(*box, bind_state(L)->interrupt);
+    return box;
+}
+
 ml_Ctx *bind_scratch(lua_State *L)
 {
     BindState *st = bind_state(L);
@@ -224,6 +233,21 @@ static int index_object(lua_State *L)
     return 1;
 }
 
+static int print_object(lua_State *L)
+{
+    const BindClass *c = lua_touserdata(L, lua_upvalueindex(1));
+
+    lua_settop(L, 1);
+    bind_check(L, 1, c);
+    ml_Ctx *cx = bind_scratch(L);
+    ml_Text *t = bind_text(L);
+
+    c->print(L, cx, t);
+    bind_push_text(L, t);
+    bind_scratch_done(L, 2);
+    return 1;
+}
+
 static int next_entry(lua_State *L)
 {
     lua_settop(L, 2);
@@ -290,6 +314,11 @@ void bind_class(lua_State *L, const BindClass *c)
     lua_pop(L, 1);
     if (c->meta)
         luaL_setfuncs(L, c->meta, 0);
+    if (c->print) {
+        lua_pushlightuserdata(L, (void *)(uintptr_t)c);
+        lua_pushcclosure(L, print_object, 1);
+        lua_setfield(L, -2, "__tostring");
+    }
     lua_pushboolean(L, 0); /* getmetatable(object) gives false: no script calls __gc */
     lua_setfield(L, -2, "__metatable");
     lua_pop(L, 1);

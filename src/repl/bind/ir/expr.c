@@ -72,6 +72,23 @@ const ml_Expr *bind_expr(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
     return NULL;
 }
 
+const ml_Expr **bind_exprs(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
+                           const char *what, size_t *n)
+{
+    idx = lua_absindex(L, idx);
+    if (!lua_istable(L, idx))
+        bind_bad(L, "%s: a list is needed, got %s", what, bind_type(L, idx));
+    *n = lua_rawlen(L, idx);
+    const ml_Expr **e = ML_ARRAY(sp->cx, const ml_Expr *, *n + 1);
+
+    for (size_t k = 0; k < *n; k++) {
+        lua_rawgeti(L, idx, (lua_Integer)k + 1);
+        e[k] = bind_expr(L, lua_gettop(L), sp, like, what);
+        lua_pop(L, 1);
+    }
+    return e;
+}
+
 static ml_Dtype type_of(lua_State *L, int idx)
 {
     BindExpr *x = bind_test(L, idx, &bind_expr_class);
@@ -240,10 +257,7 @@ static int ir_const(lua_State *L)
     BindSpace *sp = bind_builder(L);
 
     if (lua_type(L, 1) == LUA_TSTRING && lua_isnil(L, 2)) {
-        size_t n;
-        const char *z = lua_tolstring(L, 1, &n);
-
-        bind_push_expr(L, sp, ml_string(sp->cx, (ml_Str){z, n}));
+        bind_push_expr(L, sp, ml_string(sp->cx, bind_str(L, 1, "value")));
         return 1;
     }
     if (lua_isnil(L, 2)) {
@@ -399,11 +413,10 @@ static int ir_subst(lua_State *L)
 /* parse_expr(text, {name = expression or buffer}) */
 static int ir_parse(lua_State *L)
 {
-    size_t n_text, n = 0;
+    size_t n = 0;
 
     lua_settop(L, 2);
-    bind_string(L, 1, "text");
-    const char *z = lua_tolstring(L, 1, &n_text);
+    ml_Str text = bind_str(L, 1, "text");
     BindSpace *sp = bind_builder(L);
 
     bind_push_expr(L, sp, ml_i32(sp->cx, 0)); /* holds the builder while names are read */
@@ -427,29 +440,18 @@ static int ir_parse(lua_State *L)
                 names[n].expr = bind_expr(L, lua_gettop(L), sp, ML_DT_VOID, "name");
             n++;
         }
-    const ml_Expr *e = ml_parse_expr(sp->cx, (ml_Str){z, n_text}, names, n, &diags);
+    const ml_Expr *e = ml_parse_expr(sp->cx, text, names, n, &diags);
 
     if (!e)
-        return bind_raise_parse(L, sp->cx, &diags, (ml_Str){z, n_text});
+        return bind_raise_parse(L, sp->cx, &diags, text);
     return push_checked(L, sp, e);
 }
 
 /* ---- looking at expressions */
 
-static void print_expr(ml_Ctx *cx, ml_Text *t, const ml_Expr *e)
+static void print_expr(lua_State *L, ml_Ctx *cx, ml_Text *t)
 {
-    ml_print_expr(cx, t, e, NULL);
-}
-
-static int expr_tostring(lua_State *L)
-{
-    BindExpr *x = bind_check(L, 1, &bind_expr_class);
-    ml_Ctx *cx = bind_scratch(L);
-    ml_Text *t = bind_text(L);
-
-    print_expr(cx, t, x->e);
-    bind_push_text(L, t);
-    return 1;
+    ml_print_expr(cx, t, ((BindExpr *)lua_touserdata(L, 1))->e, NULL);
 }
 
 static int expr_eq(lua_State *L)
@@ -508,19 +510,11 @@ static bool expr_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *
     return true;
 }
 
-static const luaL_Reg expr_meta[] = {{"__gc", bind_space_gc},
-                                     {"__tostring", expr_tostring},
-                                     {"__eq", expr_eq},
-                                     {"__add", op_add},
-                                     {"__sub", op_sub},
-                                     {"__mul", op_mul},
-                                     {"__div", op_div},
-                                     {"__idiv", op_floordiv},
-                                     {"__mod", op_floormod},
-                                     {"__unm", op_neg},
-                                     {"__lt", no_order},
-                                     {"__le", no_order},
-                                     {NULL, NULL}};
+static const luaL_Reg expr_meta[] = {
+    {"__gc", bind_space_gc}, {"__eq", expr_eq},      {"__add", op_add},
+    {"__sub", op_sub},       {"__mul", op_mul},      {"__div", op_div},
+    {"__idiv", op_floordiv}, {"__mod", op_floormod}, {"__unm", op_neg},
+    {"__lt", no_order},      {"__le", no_order},     {NULL, NULL}};
 static const char *const expr_fields[] = {"dtype", "kind", "name", "value",
                                           "op",    "args", NULL};
 const BindClass bind_expr_class = {
@@ -528,6 +522,7 @@ const BindClass bind_expr_class = {
     .meta = expr_meta,
     .fields = expr_fields,
     .get = expr_get,
+    .print = print_expr,
     .arg = expr_arg,
 };
 

@@ -85,14 +85,21 @@ const ml_Func *bind_import_fresh(ml_Ctx *cx, const ml_Func *f)
 
 /* ---- functions */
 
+BindFunc *bind_open_func(lua_State *L)
+{
+    BindFunc *o = bind_new(L, &bind_func_class, sizeof(*o), 0);
+
+    bind_pressure(L, (size_t)32 * 1024);
+    o->sp = bind_space_new(L, bind_new_ctx(L));
+    bind_space_ref(o->sp);
+    return o;
+}
+
 static int func_with_attr(lua_State *L)
 {
     BindFunc *o = bind_check(L, 1, &bind_func_class);
     const char *key = bind_string(L, 2, "key");
-    BindFunc *to = bind_new(L, &bind_func_class, sizeof(*to), 0);
-
-    to->sp = bind_space_new(L, bind_new_ctx(L));
-    bind_space_ref(to->sp);
+    BindFunc *to = bind_open_func(L);
     ml_Ctx *cx = to->sp->cx;
     ml_Func f = *ml_import_func(ml_import_begin(cx), o->f);
 
@@ -146,25 +153,18 @@ static bool func_get(lua_State *L, const char *key)
     return true;
 }
 
-static int func_tostring(lua_State *L)
+static void print_func(lua_State *L, ml_Ctx *cx, ml_Text *t)
 {
-    BindFunc *o = bind_check(L, 1, &bind_func_class);
+    const ml_Func *f = ((BindFunc *)lua_touserdata(L, 1))->f;
 
-    if (!o->f) {
-        lua_pushliteral(L, "function");
-        return 1;
-    }
-    ml_Text *t = bind_text(L);
-
-    ml_text_fmt(t, "function %s(", o->f->name);
-    for (uint32_t k = 0; k < o->f->n_params; k++) {
-        const ml_FuncParam *p = &o->f->params[k];
+    (void)cx;
+    ml_text_fmt(t, f ? "function %s(" : "function", f ? f->name : "");
+    for (uint32_t k = 0; f && k < f->n_params; k++) {
+        const ml_FuncParam *p = &f->params[k];
 
         ml_text_fmt(t, "%s%s", k ? ", " : "", p->buffer ? p->buffer->name : p->var->hint);
     }
-    ml_text_char(t, ')');
-    bind_push_text(L, t);
-    return 1;
+    ml_text_add(t, f ? ")" : "");
 }
 
 static bool func_program(lua_State *L, int idx, BindProgram *out)
@@ -176,10 +176,8 @@ static bool func_program(lua_State *L, int idx, BindProgram *out)
     return o->f != NULL;
 }
 
-static const luaL_Reg func_meta[] = {{"__gc", bind_space_gc},
-                                     {"__tostring", func_tostring},
-                                     {"__eq", bind_program_eq},
-                                     {NULL, NULL}};
+static const luaL_Reg func_meta[] = {
+    {"__gc", bind_space_gc}, {"__eq", bind_program_eq}, {NULL, NULL}};
 static const luaL_Reg func_methods[] = {{"script", bind_program_script},
                                         {"hash", bind_program_hash},
                                         {"with_attr", func_with_attr},
@@ -191,6 +189,7 @@ const BindClass bind_func_class = {
     .methods = func_methods,
     .fields = func_fields,
     .get = func_get,
+    .print = print_func,
     .program = func_program,
 };
 
@@ -228,25 +227,21 @@ static bool buffer_get(lua_State *L, const char *key)
     return true;
 }
 
-static int buffer_tostring(lua_State *L)
+static void print_buffer(lua_State *L, ml_Ctx *cx, ml_Text *t)
 {
-    BindBuffer *o = bind_check(L, 1, &bind_buffer_class);
-    ml_Ctx *cx = bind_scratch(L);
-    ml_Text *t = bind_text(L);
+    const ml_Buffer *b = ((BindBuffer *)lua_touserdata(L, 1))->b;
 
-    ml_text_fmt(t, "%s: ", o->b->name);
-    ml_dtype_print(t, o->b->type);
+    ml_text_fmt(t, "%s: ", b->name);
+    ml_dtype_print(t, b->type);
     ml_text_char(t, '[');
-    for (uint16_t k = 0; k < o->b->rank; k++) {
+    for (uint16_t k = 0; k < b->rank; k++) {
         if (k)
             ml_text_add(t, ", ");
-        ml_print_expr(cx, t, o->b->shape[k], NULL);
+        ml_print_expr(cx, t, b->shape[k], NULL);
     }
     ml_text_char(t, ']');
-    if (!ml_is_scope(o->b->scope, ML_SCOPE_GLOBAL))
-        ml_text_fmt(t, " %s", o->b->scope.name);
-    bind_push_text(L, t);
-    return 1;
+    if (!ml_is_scope(b->scope, ML_SCOPE_GLOBAL))
+        ml_text_fmt(t, " %s", b->scope.name);
 }
 
 static int buffer_eq(lua_State *L)
@@ -268,10 +263,8 @@ static bool buffer_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg
     return true;
 }
 
-static const luaL_Reg buffer_meta[] = {{"__gc", bind_space_gc},
-                                       {"__tostring", buffer_tostring},
-                                       {"__eq", buffer_eq},
-                                       {NULL, NULL}};
+static const luaL_Reg buffer_meta[] = {
+    {"__gc", bind_space_gc}, {"__eq", buffer_eq}, {NULL, NULL}};
 static const char *const buffer_fields[] = {"name",  "shape",   "dtype",
                                             "scope", "strides", NULL};
 const BindClass bind_buffer_class = {
@@ -279,5 +272,6 @@ const BindClass bind_buffer_class = {
     .meta = buffer_meta,
     .fields = buffer_fields,
     .get = buffer_get,
+    .print = print_buffer,
     .arg = buffer_arg,
 };

@@ -52,17 +52,25 @@ static int flatten_ranges(lua_State *L, int first, int n)
     return 2 * n;
 }
 
-void bind_map_from_function(lua_State *L, int idx, int inverse, bool ranges)
+/* Pushes an object with an empty map, and returns that. */
+static ml_IndexMap *push_map(lua_State *L, BindSpace *sp)
+{
+    BindMap *o = bind_new(L, &bind_map_class, sizeof(*o), 0);
+    ml_IndexMap *m = ML_NEW(sp->cx, ml_IndexMap);
+
+    bind_space_ref(sp);
+    *o = (BindMap){sp, m};
+    return m;
+}
+
+ml_IndexMap *bind_map_from_function(lua_State *L, int idx, bool ranges)
 {
     idx = lua_absindex(L, idx);
     int n = parameters(L, idx), top = lua_gettop(L);
     BindSpace *sp = bind_builder(L);
-    BindMap *o = bind_new(L, &bind_map_class, sizeof(*o), 0);
+    ml_IndexMap *m = push_map(L, sp);
 
     luaL_checkstack(L, n + MAX_MAP + 8, "index map");
-    o->sp = sp;
-    bind_space_ref(sp);
-    ml_IndexMap m = {.n_vars = (uint32_t)n};
     const ml_Var **vars = ML_ARRAY(sp->cx, const ml_Var *, (size_t)n + 1);
 
     lua_pushvalue(L, idx);
@@ -93,124 +101,92 @@ void bind_map_from_function(lua_State *L, int idx, int inverse, bool ranges)
 
     for (int k = 0; k < n_out; k++)
         out[k] = bind_expr(L, first + k, sp, ML_DT_I32, "index map");
-    m.vars = vars;
-    m.exprs = out;
-    m.n_exprs = (uint32_t)n_out;
-    if (inverse) {
-        BindMap *inv = bind_check(L, inverse, &bind_map_class);
-
-        m.inverse = inv->m;
-    }
-    ml_IndexMap *kept = ML_NEW(sp->cx, ml_IndexMap);
-
-    *kept = m;
-    o->m = kept;
+    *m = (ml_IndexMap){
+        .vars = vars, .n_vars = (uint32_t)n, .exprs = out, .n_exprs = (uint32_t)n_out};
     lua_settop(L, top + 1);
-}
-
-/* The list at idx as expressions of sp; raises. */
-static const ml_Expr **expressions(lua_State *L, int idx, BindSpace *sp, uint32_t *n)
-{
-    lua_Unsigned len = lua_rawlen(L, idx);
-
-    if (len > MAX_MAP)
-        bind_bad(L, "an index map has at most %d indices", MAX_MAP);
-    const ml_Expr **out = ML_ARRAY(sp->cx, const ml_Expr *, (size_t)len + 1);
-
-    for (lua_Unsigned k = 0; k < len; k++) {
-        lua_rawgeti(L, idx, (lua_Integer)k + 1);
-        out[k] = bind_expr(L, -1, sp, ML_DT_I32, "index map");
-        lua_pop(L, 1);
-    }
-    *n = (uint32_t)len;
-    return out;
+    return m;
 }
 
 /* From a list of variables and a list of expressions over them, at 1 and 2. */
-static void map_from_lists(lua_State *L, int inverse)
+static ml_IndexMap *map_from_lists(lua_State *L)
 {
     BindSpace *sp = bind_builder(L);
-    BindMap *o = bind_new(L, &bind_map_class, sizeof(*o), 0);
-    ml_IndexMap *m = ML_NEW(sp->cx, ml_IndexMap);
+    ml_IndexMap *m = push_map(L, sp);
+    size_t n_vars, n_exprs;
 
-    o->sp = sp;
-    bind_space_ref(sp);
     if (!lua_istable(L, 2))
         bind_bad(L, "index map: a list of expressions is needed, got %s", bind_type(L, 2));
-    *m = (ml_IndexMap){0};
-    const ml_Expr **given = expressions(L, 1, sp, &m->n_vars);
-    const ml_Var **vars = ML_ARRAY(sp->cx, const ml_Var *, m->n_vars + 1u);
+    for (int k = 1; k <= 2; k++)
+        if (lua_rawlen(L, k) > MAX_MAP)
+            bind_bad(L, "an index map has at most %d indices", MAX_MAP);
+    const ml_Expr **given = bind_exprs(L, 1, sp, ML_DT_I32, "index map", &n_vars);
+    const ml_Var **vars = ML_ARRAY(sp->cx, const ml_Var *, n_vars + 1u);
 
-    for (uint32_t k = 0; k < m->n_vars; k++) {
+    for (size_t k = 0; k < n_vars; k++) {
         if (given[k]->kind != ML_EXPR_VAR)
-            bind_bad(L, "index map: entry %u of the first list is no variable (te.var)", k);
+            bind_bad(L, "index map: entry %d of the first list is no variable (te.var)",
+                     (int)k);
         vars[k] = given[k]->as.var;
     }
     m->vars = vars;
-    m->exprs = expressions(L, 2, sp, &m->n_exprs);
-    if (inverse)
-        m->inverse = ((BindMap *)bind_check(L, inverse, &bind_map_class))->m;
-    o->m = m;
+    m->exprs = bind_exprs(L, 2, sp, ML_DT_I32, "index map", &n_exprs);
+    m->n_vars = (uint32_t)n_vars;
+    m->n_exprs = (uint32_t)n_exprs;
+    return m;
+}
+
+static int map_from_text(lua_State *L)
+{
+    ml_Str text = bind_str(L, 1, "index map");
+    BindSpace *sp = bind_builder(L);
+    ml_Parsed diags = {0};
+    const ml_IndexMap *m;
+
+    ml_IndexMap *to = push_map(L, sp); /* holds the builder */
+
+    m = ml_parse_index_map(sp->cx, text, ML_DT_I32, &diags);
+    if (!m)
+        return bind_raise_parse(L, sp->cx, &diags, text);
+    *to = *m;
+    return 1;
 }
 
 /* moon.index_map(function or text [, inverse]), moon.index_map({i, j}, {j, i} [, inverse])
  */
 int bind_new_index_map(lua_State *L)
 {
-    if (lua_istable(L, 1)) {
-        lua_settop(L, 3);
-        if (lua_isfunction(L, 3)) {
-            bind_map_from_function(L, 3, 0, false);
-            lua_replace(L, 3);
-        } else if (!lua_isnil(L, 3))
-            bind_check(L, 3, &bind_map_class);
-        map_from_lists(L, lua_isnil(L, 3) ? 0 : 3);
-        return 1;
-    }
-    lua_settop(L, 2);
-    if (lua_isfunction(L, 2)) {
-        bind_map_from_function(L, 2, 0, false);
-        lua_replace(L, 2);
-    } else if (!lua_isnil(L, 2))
-        bind_check(L, 2, &bind_map_class);
-    if (lua_isfunction(L, 1)) {
-        bind_map_from_function(L, 1, lua_isnil(L, 2) ? 0 : 2, false);
-        return 1;
-    }
-    size_t n;
+    bool lists = lua_istable(L, 1);
+    int at = lists ? 3 : 2;
 
-    bind_string(L, 1, "index map");
-    const char *z = lua_tolstring(L, 1, &n);
-    BindSpace *sp = bind_builder(L);
-    BindMap *o = bind_new(L, &bind_map_class, sizeof(*o), 0);
-    ml_Parsed diags = {0};
+    lua_settop(L, at);
+    if (lua_isfunction(L, at)) {
+        bind_map_from_function(L, at, false);
+        lua_replace(L, at);
+    } else if (!lua_isnil(L, at))
+        bind_check(L, at, &bind_map_class);
+    if (!lists && !lua_isfunction(L, 1))
+        return map_from_text(L);
+    const BindMap *inverse = lua_touserdata(L, at);
+    ml_IndexMap *m = lists ? map_from_lists(L) : bind_map_from_function(L, 1, false);
 
-    o->sp = sp;
-    bind_space_ref(sp);
-    o->m = ml_parse_index_map(sp->cx, (ml_Str){z, n}, ML_DT_I32, &diags);
-    if (!o->m)
-        return bind_raise_parse(L, sp->cx, &diags, (ml_Str){z, n});
+    m->inverse = inverse ? inverse->m : NULL;
     return 1;
 }
 
-static int map_tostring(lua_State *L)
+static void print_map(lua_State *L, ml_Ctx *cx, ml_Text *t)
 {
-    BindMap *o = bind_check(L, 1, &bind_map_class);
-    ml_Ctx *cx = bind_scratch(L);
-    ml_Text *t = bind_text(L);
+    const ml_IndexMap *m = ((BindMap *)lua_touserdata(L, 1))->m;
 
     ml_text_add(t, "lambda ");
-    for (uint32_t k = 0; o->m && k < o->m->n_vars; k++)
-        ml_text_fmt(t, "%s%s", k ? ", " : "", o->m->vars[k]->hint);
+    for (uint32_t k = 0; m && k < m->n_vars; k++)
+        ml_text_fmt(t, "%s%s", k ? ", " : "", m->vars[k]->hint);
     ml_text_add(t, ": (");
-    for (uint32_t k = 0; o->m && k < o->m->n_exprs; k++) {
+    for (uint32_t k = 0; m && k < m->n_exprs; k++) {
         if (k)
             ml_text_add(t, ", ");
-        ml_print_expr(cx, t, o->m->exprs[k], NULL);
+        ml_print_expr(cx, t, m->exprs[k], NULL);
     }
     ml_text_add(t, ")");
-    bind_push_text(L, t);
-    return 1;
 }
 
 static bool map_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out)
@@ -223,10 +199,10 @@ static bool map_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *o
     return true;
 }
 
-static const luaL_Reg map_meta[] = {
-    {"__gc", bind_space_gc}, {"__tostring", map_tostring}, {NULL, NULL}};
+static const luaL_Reg map_meta[] = {{"__gc", bind_space_gc}, {NULL, NULL}};
 const BindClass bind_map_class = {
     .name = "moonloop.index_map",
     .meta = map_meta,
+    .print = print_map,
     .arg = map_arg,
 };

@@ -12,10 +12,7 @@
 static const ml_Func *function_at(lua_State *L, int idx, const char *what)
 {
     if (lua_type(L, idx) == LUA_TSTRING) {
-        size_t n;
-        const char *text = lua_tolstring(L, idx, &n);
-
-        bind_parse(L, (ml_Str){text, n}, NULL);
+        bind_parse(L, bind_str(L, idx, what), NULL);
         lua_replace(L, idx);
     }
     BindProgram p = bind_program(L, idx);

@@ -40,6 +40,8 @@ typedef struct BindBuffer {
     const ml_Buffer *b;
 } BindBuffer;
 void bind_push_func(lua_State *L, BindSpace *sp, const ml_Func *f);
+/* One in a space of its own, to be filled and sealed. */
+BindFunc *bind_open_func(lua_State *L);
 void bind_push_buffer(lua_State *L, BindSpace *sp, const ml_Buffer *b);
 /* A copy of f in cx in which every identity is fresh: one module may hold it beside others.
  */
@@ -88,8 +90,12 @@ void bind_push_expr(lua_State *L, BindSpace *sp, const ml_Expr *e);
  * the dtype that a plain number takes where it can (code ML_VOID: none). */
 const ml_Expr *bind_expr(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
                          const char *what);
-/* The function at idx, called once over fresh variables; pushes an index map. */
-void bind_map_from_function(lua_State *L, int idx, int inverse, bool ranges);
+/* The list at idx, as n of them. */
+const ml_Expr **bind_exprs(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
+                           const char *what, size_t *n);
+/* The function at idx, called once over fresh variables; pushes an index
+ * map, which may still be completed. */
+ml_IndexMap *bind_map_from_function(lua_State *L, int idx, bool ranges);
 int bind_new_index_map(lua_State *L);  /* moon.index_map */
 int bind_ir_table(lua_State *L);       /* pushes moon.ir */
 int bind_stmt_functions(lua_State *L); /* adds to moon.ir on top */

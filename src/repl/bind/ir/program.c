@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- pushing */
 
@@ -160,6 +161,11 @@ static const ml_Value *value_function(ml_Ctx *cx, void *user, const ml_Value *co
     return c.out;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const ml_ParseValue *)a)->name, ((const ml_ParseValue *)b)->name);
+}
+
 /* The table at idx; functions stay in it. */
 static void read_values(lua_State *L, int idx, ml_Ctx *cx, ml_ParseOpts *o)
 {
@@ -184,13 +190,8 @@ static void read_values(lua_State *L, int idx, ml_Ctx *cx, ml_ParseOpts *o)
         }
         ml_push(cx, &v, one);
     }
-    for (size_t i = 1; i < v.n; i++) /* nothing depends on the order of the table */
-        for (size_t j = i; j > 0 && strcmp(v.v[j - 1].name, v.v[j].name) > 0; j--) {
-            ml_ParseValue t = v.v[j];
-
-            v.v[j] = v.v[j - 1];
-            v.v[j - 1] = t;
-        }
+    if (v.n > 0) /* nothing depends on the order of the table */
+        qsort(v.v, v.n, sizeof *v.v, by_name);
     o->values = v.v;
     o->n_values = v.n;
 }
@@ -202,12 +203,10 @@ static int parse(lua_State *L)
 {
     static const char *const known[] = {"name",    "values",    "spelling",
                                         "archaic", "file_mode", NULL};
-    size_t n = 0;
     ml_ParseOpts o = {.spelling = -1};
 
     lua_settop(L, 2);
-    bind_string(L, 1, "text");
-    const char *text = lua_tolstring(L, 1, &n);
+    ml_Str text = bind_str(L, 1, "text");
     ml_Ctx *cx = bind_scratch(L);
 
     if (bind_options(L, 2, known)) {
@@ -220,7 +219,7 @@ static int parse(lua_State *L)
     }
     if (o.file)
         o.file = ml_strdup(cx, ml_str(o.file));
-    bind_parse(L, (ml_Str){text, n}, &o);
+    bind_parse(L, text, &o);
     bind_scratch_done(L, 3);
     return 1;
 }
@@ -551,21 +550,14 @@ static bool module_get(lua_State *L, const char *key)
     return true;
 }
 
-static int module_tostring(lua_State *L)
+static void print_module(lua_State *L, ml_Ctx *cx, ml_Text *t)
 {
-    BindModule *o = bind_check(L, 1, &bind_module_class);
+    const ml_Module *m = ((BindModule *)lua_touserdata(L, 1))->m;
 
-    if (!o->m) {
-        lua_pushliteral(L, "module");
-        return 1;
-    }
-    ml_Text *t = bind_text(L);
-
+    (void)cx;
     ml_text_add(t, "module");
-    for (uint32_t k = 0; k < o->m->n; k++)
-        ml_text_fmt(t, "%s %s", k ? "," : "", o->m->funcs[k]->name);
-    bind_push_text(L, t);
-    return 1;
+    for (uint32_t k = 0; m && k < m->n; k++)
+        ml_text_fmt(t, "%s %s", k ? "," : "", m->funcs[k]->name);
 }
 
 static int module_len(lua_State *L)
@@ -586,7 +578,6 @@ static bool module_program(lua_State *L, int idx, BindProgram *out)
 }
 
 static const luaL_Reg module_meta[] = {{"__gc", bind_space_gc},
-                                       {"__tostring", module_tostring},
                                        {"__eq", bind_program_eq},
                                        {"__len", module_len},
                                        {NULL, NULL}};
@@ -604,6 +595,7 @@ const BindClass bind_module_class = {
     .fields = module_fields,
     .get = module_get,
     .any_key = true,
+    .print = print_module,
     .program = module_program,
 };
 

@@ -42,24 +42,6 @@ static const ml_Buffer *buffer_at(lua_State *L, int idx, BindSpace *sp, const ch
     return o->b;
 }
 
-/* The list of expressions at idx, as n of them in the arena. */
-static const ml_Expr **exprs_at(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
-                                const char *what, size_t *n)
-{
-    idx = lua_absindex(L, idx);
-    if (!lua_istable(L, idx))
-        bind_bad(L, "%s: a list is needed, got %s", what, bind_type(L, idx));
-    *n = lua_rawlen(L, idx);
-    const ml_Expr **e = ML_ARRAY(sp->cx, const ml_Expr *, *n + 1);
-
-    for (size_t k = 0; k < *n; k++) {
-        lua_rawgeti(L, idx, (lua_Integer)k + 1);
-        e[k] = bind_expr(L, lua_gettop(L), sp, like, what);
-        lua_pop(L, 1);
-    }
-    return e;
-}
-
 /* Brings an expression to the integer dtype t; raises when it is no integer of it. */
 static const ml_Expr *as_index(lua_State *L, BindSpace *sp, const ml_Expr *e, ml_Dtype t,
                                const char *what)
@@ -75,6 +57,62 @@ static const ml_Expr *as_index(lua_State *L, BindSpace *sp, const ml_Expr *e, ml
     return ml_cast(sp->cx, t, e);
 }
 
+/* The field `key` of the table at t as an integer of dtype `type`. */
+static const ml_Expr *index_field(lua_State *L, int t, BindSpace *sp, const char *key,
+                                  ml_Dtype type)
+{
+    lua_getfield(L, t, key);
+    const ml_Expr *e = bind_expr(L, lua_gettop(L), sp, type, key);
+
+    lua_pop(L, 1);
+    return as_index(L, sp, e, type, key);
+}
+
+/* The same of `min`, which may be missing. */
+static const ml_Expr *min_field(lua_State *L, int t, BindSpace *sp, ml_Dtype type)
+{
+    bool given = lua_getfield(L, t, "min") != LUA_TNIL;
+
+    lua_pop(L, 1);
+    return given ? index_field(L, t, sp, "min", type) : ml_int(sp->cx, type, 0);
+}
+
+static const ml_Stmt *stmt_field(lua_State *L, int t, BindSpace *sp, const char *key)
+{
+    lua_getfield(L, t, key);
+    const ml_Stmt *s = stmt_at(L, lua_gettop(L), sp, key);
+
+    lua_pop(L, 1);
+    return s;
+}
+
+/* A value of the field, in the arena; NULL: there is none. */
+static const ml_Value *value_field(lua_State *L, int t, BindSpace *sp, const char *key)
+{
+    const ml_Value *v = NULL;
+
+    if (lua_getfield(L, t, key) != LUA_TNIL)
+        v = bind_read_value(L, lua_gettop(L), sp->cx);
+    lua_pop(L, 1);
+    return v;
+}
+
+/* Pushes the list of that field and returns its length; whatever else stands there counts as
+ * an empty one. */
+static uint32_t list_field(lua_State *L, int t, const char *key)
+{
+    return lua_getfield(L, t, key) == LUA_TTABLE ? (uint32_t)lua_rawlen(L, -1) : 0;
+}
+
+static const ml_Expr *condition_at(lua_State *L, int idx, BindSpace *sp)
+{
+    const ml_Expr *c = bind_expr(L, idx, sp, ML_DT_BOOL, "condition");
+
+    if (!ml_dtype_is_bool(c->type) || c->type.lanes != 1)
+        bind_bad(L, "condition: a comparison is needed");
+    return c;
+}
+
 static const ml_Var *var_at(lua_State *L, int idx, BindSpace *sp, const char *what)
 {
     const ml_Expr *e = bind_expr(L, idx, sp, ML_DT_VOID, what);
@@ -82,6 +120,15 @@ static const ml_Var *var_at(lua_State *L, int idx, BindSpace *sp, const char *wh
     if (e->kind != ML_EXPR_VAR)
         bind_bad(L, "%s: a variable is needed", what);
     return e->as.var;
+}
+
+static const ml_Var *var_field(lua_State *L, int t, BindSpace *sp)
+{
+    lua_getfield(L, t, "var");
+    const ml_Var *v = var_at(L, lua_gettop(L), sp, "var");
+
+    lua_pop(L, 1);
+    return v;
 }
 
 /* buffer(name, shape [, dtype [, scope]]) */
@@ -92,7 +139,7 @@ static int ir_buffer(lua_State *L)
     lua_settop(L, 4);
     BindSpace *sp = bind_builder(L);
     const char *name = ml_strdup(sp->cx, ml_str(bind_string(L, 1, "name")));
-    const ml_Expr **shape = exprs_at(L, 2, sp, ML_DT_I32, "shape", &n);
+    const ml_Expr **shape = bind_exprs(L, 2, sp, ML_DT_I32, "shape", &n);
     ml_Dtype t = lua_isnil(L, 3) ? ML_DT_F32 : bind_dtype(L, 3, "dtype");
     const char *where =
         lua_isnil(L, 4) ? "" : ml_strdup(sp->cx, ml_str(bind_string(L, 4, "scope")));
@@ -122,7 +169,7 @@ static int ir_store(lua_State *L)
     BindSpace *sp = bind_builder(L);
     const ml_Buffer *b = buffer_at(L, 1, sp, "buffer");
     const ml_Expr *v = bind_expr(L, 2, sp, b->type, "value");
-    const ml_Expr **idx = exprs_at(L, 3, sp, ml_buffer_index_dtype(b), "indices", &n);
+    const ml_Expr **idx = bind_exprs(L, 3, sp, ml_buffer_index_dtype(b), "indices", &n);
 
     if (n != b->rank)
         return bind_bad(L, "%s has %d dimensions, got %d indices", b->name, (int)b->rank,
@@ -171,22 +218,13 @@ static int ir_loop(lua_State *L)
     BindSpace *sp = bind_builder(L);
 
     f.kind = (uint8_t)bind_opt_word(L, 1, "kind", kinds, 0);
-    lua_getfield(L, 1, "var"); /* 2 ... */
-    f.var = var_at(L, 2, sp, "var");
+    f.var = var_field(L, 1, sp);
     if (!ml_dtype_is_int(f.var->type))
         return bind_bad(L, "var: an integer variable is needed");
-    lua_getfield(L, 1, "extent");
-    f.extent =
-        as_index(L, sp, bind_expr(L, 3, sp, f.var->type, "extent"), f.var->type, "extent");
-    if (lua_getfield(L, 1, "min") == LUA_TNIL)
-        f.min = ml_int(sp->cx, f.var->type, 0);
-    else
-        f.min =
-            as_index(L, sp, bind_expr(L, 4, sp, f.var->type, "min"), f.var->type, "min");
-    lua_getfield(L, 1, "body");
-    f.body = stmt_at(L, 5, sp, "body");
-    if (lua_getfield(L, 1, "annotations") != LUA_TNIL)
-        f.annotations = bind_read_value(L, 6, sp->cx);
+    f.extent = index_field(L, 1, sp, "extent", f.var->type);
+    f.min = min_field(L, 1, sp, f.var->type);
+    f.body = stmt_field(L, 1, sp, "body");
+    f.annotations = value_field(L, 1, sp, "annotations");
     const char *thread = bind_opt_string(L, 1, "thread", NULL);
 
     if ((thread != NULL) != (f.kind == ML_FOR_THREAD))
@@ -204,10 +242,8 @@ static int ir_if(lua_State *L)
 {
     lua_settop(L, 3);
     BindSpace *sp = bind_builder(L);
-    const ml_Expr *c = bind_expr(L, 1, sp, ML_DT_BOOL, "condition");
+    const ml_Expr *c = condition_at(L, 1, sp);
 
-    if (!ml_dtype_is_bool(c->type) || c->type.lanes != 1)
-        return bind_bad(L, "condition: a comparison is needed");
     return push_stmt(L, sp,
                      ml_if(sp->cx, c, stmt_at(L, 2, sp, "then"),
                            lua_isnil(L, 3) ? NULL : stmt_at(L, 3, sp, "else")));
@@ -217,10 +253,8 @@ static int ir_if(lua_State *L)
 static int ir_while(lua_State *L)
 {
     BindSpace *sp = bind_builder(L);
-    const ml_Expr *c = bind_expr(L, 1, sp, ML_DT_BOOL, "condition");
+    const ml_Expr *c = condition_at(L, 1, sp);
 
-    if (!ml_dtype_is_bool(c->type) || c->type.lanes != 1)
-        return bind_bad(L, "condition: a comparison is needed");
     return push_stmt(L, sp, ml_while(sp->cx, c, stmt_at(L, 2, sp, "body")));
 }
 
@@ -257,19 +291,10 @@ static ml_Iter read_iter(lua_State *L, BindSpace *sp)
     if (!bind_options(L, t, known))
         bind_bad(L, "iters: each is a table with var, extent, kind and value");
     it.kind = (uint8_t)bind_opt_word(L, t, "kind", kinds, 0);
-    lua_getfield(L, t, "var");
-    it.var = var_at(L, t + 1, sp, "var");
-    lua_getfield(L, t, "extent");
-    it.extent = as_index(L, sp, bind_expr(L, t + 2, sp, it.var->type, "extent"),
-                         it.var->type, "extent");
-    if (lua_getfield(L, t, "min") == LUA_TNIL)
-        it.min = ml_int(sp->cx, it.var->type, 0);
-    else
-        it.min = as_index(L, sp, bind_expr(L, t + 3, sp, it.var->type, "min"), it.var->type,
-                          "min");
-    lua_getfield(L, t, "value");
-    it.value = as_index(L, sp, bind_expr(L, t + 4, sp, it.var->type, "value"), it.var->type,
-                        "value");
+    it.var = var_field(L, t, sp);
+    it.extent = index_field(L, t, sp, "extent", it.var->type);
+    it.min = min_field(L, t, sp, it.var->type);
+    it.value = index_field(L, t, sp, "value", it.var->type);
     lua_settop(L, t);
     return it;
 }
@@ -304,17 +329,22 @@ static ml_Region read_region(lua_State *L, BindSpace *sp)
     return (ml_Region){b, r};
 }
 
-static const ml_Region *read_regions(lua_State *L, int idx, BindSpace *sp, uint32_t *n)
+/* The regions of the field; false: it is not given. */
+static bool region_field(lua_State *L, int t, BindSpace *sp, const char *key,
+                         const ml_Region **out, uint32_t *n)
 {
-    *n = (uint32_t)lua_rawlen(L, idx);
+    *n = list_field(L, t, key);
+    bool given = lua_istable(L, -1);
     ml_Region *v = ML_ARRAY(sp->cx, ml_Region, *n + 1);
 
     for (uint32_t k = 0; k < *n; k++) {
-        lua_rawgeti(L, idx, k + 1);
+        lua_rawgeti(L, -1, k + 1);
         v[k] = read_region(L, sp);
         lua_pop(L, 1);
     }
-    return v;
+    lua_pop(L, 1);
+    *out = v;
+    return given;
 }
 
 /* block{name=, iters={}, predicate=, reads=, writes=, allocs={}, annotations=, init=,
@@ -325,7 +355,6 @@ static int ir_block(lua_State *L)
                                         "writes", "allocs", "annotations", "init",
                                         "body",   NULL};
     ml_Block b = {.name = "root"};
-    bool regions = true;
 
     lua_settop(L, 1);
     if (!bind_options(L, 1, known))
@@ -335,51 +364,39 @@ static int ir_block(lua_State *L)
     b.name = ml_strdup(sp->cx, ml_str(bind_opt_string(L, 1, "name", "root")));
     lua_settop(L, 1);
     b.tag = ml_fresh_uid(sp->cx);
-    if (lua_getfield(L, 1, "iters") == LUA_TTABLE) {
-        b.n_iters = (uint32_t)lua_rawlen(L, 2);
-        ml_Iter *iters = ML_ARRAY(sp->cx, ml_Iter, b.n_iters + 1);
+    b.n_iters = list_field(L, 1, "iters"); /* 2 */
+    ml_Iter *iters = ML_ARRAY(sp->cx, ml_Iter, b.n_iters + 1);
 
-        for (uint32_t k = 0; k < b.n_iters; k++) {
-            lua_rawgeti(L, 2, k + 1);
-            iters[k] = read_iter(L, sp);
-            lua_pop(L, 1);
-        }
-        b.iters = iters;
+    for (uint32_t k = 0; k < b.n_iters; k++) {
+        lua_rawgeti(L, 2, k + 1);
+        iters[k] = read_iter(L, sp);
+        lua_pop(L, 1);
     }
-    if (lua_getfield(L, 1, "predicate") == LUA_TNIL)
-        b.predicate = ml_bool(sp->cx, true);
-    else
-        b.predicate = bind_expr(L, 3, sp, ML_DT_BOOL, "predicate");
+    b.iters = iters;
+    b.predicate = lua_getfield(L, 1, "predicate") == LUA_TNIL
+                      ? ml_bool(sp->cx, true)
+                      : bind_expr(L, 3, sp, ML_DT_BOOL, "predicate");
     if (!ml_dtype_is_bool(b.predicate->type))
         return bind_bad(L, "predicate: a comparison is needed");
-    if (lua_getfield(L, 1, "allocs") == LUA_TTABLE) {
-        b.n_allocs = (uint32_t)lua_rawlen(L, 4);
-        const ml_Buffer **allocs = ML_ARRAY(sp->cx, const ml_Buffer *, b.n_allocs + 1);
+    b.n_allocs = list_field(L, 1, "allocs"); /* 4 */
+    const ml_Buffer **allocs = ML_ARRAY(sp->cx, const ml_Buffer *, b.n_allocs + 1);
 
-        for (uint32_t k = 0; k < b.n_allocs; k++) {
-            lua_rawgeti(L, 4, k + 1);
-            allocs[k] = buffer_at(L, 5, sp, "allocs");
-            lua_pop(L, 1);
-        }
-        b.allocs = allocs;
+    for (uint32_t k = 0; k < b.n_allocs; k++) {
+        lua_rawgeti(L, 4, k + 1);
+        allocs[k] = buffer_at(L, 5, sp, "allocs");
+        lua_pop(L, 1);
     }
-    if (lua_getfield(L, 1, "annotations") != LUA_TNIL)
-        b.annotations = bind_read_value(L, 5, sp->cx);
+    b.allocs = allocs;
+    b.annotations = value_field(L, 1, sp, "annotations");
     if (lua_getfield(L, 1, "init") != LUA_TNIL)
-        b.init = stmt_at(L, 6, sp, "init");
-    lua_getfield(L, 1, "body");
-    b.body = stmt_at(L, 7, sp, "body");
-    bool reads = lua_getfield(L, 1, "reads") == LUA_TTABLE;
-    bool writes = lua_getfield(L, 1, "writes") == LUA_TTABLE;
-
-    if (reads)
-        b.reads = read_regions(L, 8, sp, &b.n_reads);
-    if (writes)
-        b.writes = read_regions(L, 9, sp, &b.n_writes);
-    regions = reads && writes;
+        b.init = stmt_at(L, 5, sp, "init");
+    b.body = stmt_field(L, 1, sp, "body");
+    bool reads = region_field(L, 1, sp, "reads", &b.reads, &b.n_reads);
+    bool writes = region_field(L, 1, sp, "writes", &b.writes, &b.n_writes);
     const ml_Block *made = ml_as_block(ml_block_from(sp->cx, &b));
 
-    if (!regions && b.n_iters > 0) { /* a block without iters, the root, needs none */
+    if (!(reads && writes) &&
+        b.n_iters > 0) { /* a block without iters, the root, needs none */
         const ml_Block *all = ml_block_reinfer(sp->cx, NULL, made);
 
         if (!all)
@@ -427,10 +444,8 @@ static int ir_func(lua_State *L)
         lua_pop(L, 1);
     }
     f.params = params;
-    lua_getfield(L, 1, "body");
-    f.body = stmt_at(L, 3, sp, "body");
-    if (lua_getfield(L, 1, "attrs") != LUA_TNIL)
-        f.attrs = bind_read_value(L, 4, cx);
+    f.body = stmt_field(L, 1, sp, "body");
+    f.attrs = value_field(L, 1, sp, "attrs");
     if (f.attrs && f.attrs->kind != ML_VAL_DICT) {
         if (f.attrs->n > 0)
             return bind_bad(L, "attrs: a table by name is needed");
@@ -452,11 +467,8 @@ static int ir_func(lua_State *L)
 
     if (!ml_ok_or_fail(cx) || !ml_verify_well_formed(cx, one, &findings))
         return bind_raise(L, cx);
-    BindFunc *to = bind_new(L, &bind_func_class, sizeof(*to), 0);
+    BindFunc *to = bind_open_func(L);
 
-    bind_pressure(L, (size_t)32 * 1024);
-    to->sp = bind_space_new(L, bind_new_ctx(L));
-    bind_space_ref(to->sp);
     to->f = ml_import_func(ml_import_begin(to->sp->cx), made);
     ml_ctx_seal(to->sp->cx);
     return 1;
@@ -464,31 +476,16 @@ static int ir_func(lua_State *L)
 
 /* ---- the object */
 
-static int stmt_tostring(lua_State *L)
+static void print_stmt(lua_State *L, ml_Ctx *cx, ml_Text *t)
 {
-    BindStmt *o = bind_check(L, 1, &bind_stmt_class);
-    ml_Ctx *cx = bind_scratch(L);
-    ml_Text *t = bind_text(L);
-
-    ml_print_stmt(cx, t, o->s, NULL);
-    bind_push_text(L, t);
-    return 1;
+    ml_print_stmt(cx, t, ((BindStmt *)lua_touserdata(L, 1))->s, NULL);
 }
 
-static int stmt_gc(lua_State *L)
-{
-    BindStmt *o = lua_touserdata(L, 1);
-
-    bind_space_unref(o->sp);
-    o->sp = NULL;
-    return 0;
-}
-
-static const luaL_Reg stmt_meta[] = {
-    {"__gc", stmt_gc}, {"__tostring", stmt_tostring}, {NULL, NULL}};
+static const luaL_Reg stmt_meta[] = {{"__gc", bind_space_gc}, {NULL, NULL}};
 const BindClass bind_stmt_class = {
     .name = "moonloop.statement",
     .meta = stmt_meta,
+    .print = print_stmt,
 };
 
 int bind_stmt_functions(lua_State *L)

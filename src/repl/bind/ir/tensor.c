@@ -78,24 +78,33 @@ static void set_from_table(lua_State *L, ml_Tensor *t, int idx, size_t dim, int6
     }
 }
 
-static void fill(ml_Tensor *t, lua_State *L, int idx)
+/* A number everywhere, or a filling by its name; false: the value at idx is neither. */
+static bool fill(lua_State *L, ml_Tensor *t, int idx)
 {
+    ml_Fill how;
+
+    if (lua_type(L, idx) == LUA_TSTRING) {
+        if (!ml_fill_parse(ml_str(lua_tostring(L, idx)), &how))
+            return false;
+        ml_tensor_fill(t, how, "tensor", 0, 1, 0, 0);
+        return true;
+    }
+    if (lua_type(L, idx) != LUA_TNUMBER)
+        return false;
     bool whole = lua_isinteger(L, idx) && !ml_dtype_is_float(t->type);
-    int64_t i = whole ? lua_tointeger(L, idx) : 0;
-    double x = lua_tonumber(L, idx);
 
     for (int64_t k = 0; k < t->n_lanes; k++)
         if (whole)
-            ml_tensor_set_int(t, k, i);
+            ml_tensor_set_int(t, k, lua_tointeger(L, idx));
         else
-            ml_tensor_set(t, k, x);
+            ml_tensor_set(t, k, lua_tonumber(L, idx));
+    return true;
 }
 
 /* moon.tensor(shape, dtype [, init]): init a number, a table, or the name of a filling */
 static int new_tensor(lua_State *L)
 {
-    int64_t shape[MAX_RANK];
-    ml_Fill how;
+    int64_t shape[MAX_RANK], at = 0;
 
     lua_settop(L, 3);
     size_t rank = read_shape(L, 1, shape);
@@ -107,20 +116,15 @@ static int new_tensor(lua_State *L)
 
     adopt(L, box, cx, ml_tensor_new(cx, t, shape, rank));
     bind_scratch_done(L, 5);
-    if (lua_type(L, 3) == LUA_TNUMBER)
-        fill(box->t, L, 3);
-    else if (lua_type(L, 3) == LUA_TSTRING) {
-        if (!ml_fill_parse(ml_str(lua_tostring(L, 3)), &how))
-            return bind_bad(L, "init: unknown filling %s", lua_tostring(L, 3));
-        ml_tensor_fill(box->t, how, "tensor", 0, 1, 0, 0);
-    } else if (lua_istable(L, 3)) {
-        int64_t at = 0;
-
+    if (lua_istable(L, 3)) {
         if (t.lanes != 1)
             return bind_bad(L, "init: a vector dtype has no table form");
         set_from_table(L, box->t, 3, 0, &at);
-    } else if (!lua_isnil(L, 3))
-        return bind_bad(L, "init: a number, a table or the name of a filling is needed");
+    } else if (!lua_isnil(L, 3) && !fill(L, box->t, 3))
+        return lua_type(L, 3) == LUA_TSTRING
+                   ? bind_bad(L, "init: unknown filling %s", lua_tostring(L, 3))
+                   : bind_bad(L,
+                              "init: a number, a table or the name of a filling is needed");
     lua_settop(L, 4);
     return 1;
 }
@@ -205,14 +209,7 @@ static int tensor_newindex(lua_State *L)
 
 static int tensor_fill(lua_State *L)
 {
-    ml_Tensor *t = bind_tensor(L, 1);
-    ml_Fill how;
-
-    if (lua_type(L, 2) == LUA_TSTRING && ml_fill_parse(ml_str(lua_tostring(L, 2)), &how))
-        ml_tensor_fill(t, how, "tensor", 0, 1, 0, 0);
-    else if (lua_type(L, 2) == LUA_TNUMBER)
-        fill(t, L, 2);
-    else
+    if (!fill(L, bind_tensor(L, 1), 2))
         return bind_bad(L, "fill: a number or the name of a filling is needed");
     lua_settop(L, 1);
     return 1;
@@ -352,22 +349,18 @@ static int tensor_compare(lua_State *L)
     return 1;
 }
 
-static int tensor_tostring(lua_State *L)
+static void print_tensor(lua_State *L, ml_Ctx *cx, ml_Text *text)
 {
-    ml_Tensor *t = ((BindTensor *)bind_check(L, 1, &bind_tensor_class))->t;
-    ml_Text *text = bind_text(L);
+    const ml_Tensor *t = ((BindTensor *)lua_touserdata(L, 1))->t;
 
-    if (!t) {
-        lua_pushliteral(L, "tensor (closed)");
-        return 1;
-    }
-    ml_text_add(text, "tensor ");
+    (void)cx;
+    ml_text_add(text, t ? "tensor " : "tensor (closed)");
+    if (!t)
+        return;
     ml_dtype_print(text, t->type);
     for (uint32_t k = 0; k < t->rank; k++)
         ml_text_fmt(text, "%s%lld", k ? ", " : "[", (long long)t->shape[k]);
     ml_text_add(text, t->rank ? "]" : "[]");
-    bind_push_text(L, text);
-    return 1;
 }
 
 static int tensor_gc(lua_State *L)
@@ -379,10 +372,8 @@ static int tensor_gc(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg tensor_meta[] = {{"__gc", tensor_gc},
-                                       {"__tostring", tensor_tostring},
-                                       {"__newindex", tensor_newindex},
-                                       {NULL, NULL}};
+static const luaL_Reg tensor_meta[] = {
+    {"__gc", tensor_gc}, {"__newindex", tensor_newindex}, {NULL, NULL}};
 static const luaL_Reg tensor_methods[] = {
     {"fill", tensor_fill},         {"random", tensor_random},
     {"generate", tensor_generate}, {"copy", tensor_copy},
@@ -396,6 +387,7 @@ const BindClass bind_tensor_class = {
     .fields = tensor_fields,
     .get = tensor_get,
     .any_key = true,
+    .print = print_tensor,
 };
 
 /* ---- running */
@@ -445,16 +437,6 @@ static ml_RunArg *run_args(lua_State *L, int idx, ml_Ctx *cx, const ml_Func *f)
     return a;
 }
 
-/* Pushes a box with a child of cx. */
-static ml_Ctx **fork_box(lua_State *L, ml_Ctx *cx)
-{
-    ml_Ctx **box = bind_context_box(L);
-
-    *box = ml_ctx_fork(cx);
-    ml_ctx_set_cancel(*box, bind_state(L)->interrupt);
-    return box;
-}
-
 /* moon.interpret(program, {tensors} [, {func=, env=, skip={}, max_iterations=}]) */
 static int interpret(lua_State *L)
 {
@@ -479,14 +461,10 @@ static int interpret(lua_State *L)
     }
     const ml_Func *f = bind_program_func(L, &p, name);
 
-    bind_scratch(L);
-    int box = lua_gettop(L);
-    ml_Ctx *args_cx = bind_scratch(L);
-    ml_RunArg *args = run_args(L, 2, args_cx, f);
-    ml_Ctx **cx = fork_box(L, p.cx); /* no Lua function between here and its end */
+    ml_RunArg *args = run_args(L, 2, bind_scratch(L), f);
+    ml_Ctx **cx = bind_fork(L, p.cx); /* no Lua function between here and its end */
     bool ok = ml_interpret(*cx, p.m, f, args, f->n_params, &o, &r);
 
-    (void)box;
     if (!ok) {
         if (r.loops && *r.loops)
             ml_error_note(*cx, "at %s", r.loops);

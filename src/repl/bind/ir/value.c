@@ -7,6 +7,8 @@
  */
 #include "repl/bind/ir/ir.h"
 
+#include <stdlib.h>
+
 enum { MAX_DEPTH = 100 };
 
 typedef struct Reader {
@@ -60,13 +62,7 @@ static const char **sorted_names(const Reader *r, int idx, size_t n)
     for (lua_pushnil(r->L); lua_next(r->L, idx); lua_pop(r->L, 1))
         if (lua_type(r->L, -2) == LUA_TSTRING && k < n)
             keys[k++] = ml_strdup(r->cx, ml_str(lua_tostring(r->L, -2)));
-    for (size_t i = 1; i < n; i++) /* few names */
-        for (size_t j = i; j > 0 && compare_keys(&keys[j - 1], &keys[j]) > 0; j--) {
-            const char *t = keys[j];
-
-            keys[j] = keys[j - 1];
-            keys[j - 1] = t;
-        }
+    qsort(keys, n, sizeof *keys, compare_keys);
     return keys;
 }
 
@@ -132,9 +128,7 @@ static ml_Arg read_arg(const Reader *r, int idx, int depth)
     case LUA_TFUNCTION: {
         if (!r->box)
             bind_bad(L, "a function is no constant");
-        bind_map_from_function(L, idx, 0, r->ranges);
-        const BindMap *m = lua_touserdata(L, -1);
-        ml_Arg a = {.kind = ML_A_MAP, .as.map = m->m};
+        ml_Arg a = {.kind = ML_A_MAP, .as.map = bind_map_from_function(L, idx, r->ranges)};
 
         bind_anchor(L, r->box);
         return a;

@@ -380,14 +380,10 @@ static void add_tree(lua_State *L, int idx, ml_Text *t, int depth)
     ml_text_char(t, ')');
 }
 
-static int hexpr_tostring(lua_State *L)
+static void print_hexpr(lua_State *L, ml_Ctx *cx, ml_Text *t)
 {
-    bind_check(L, 1, &bind_hexpr_class);
-    ml_Text *t = bind_text(L);
-
+    (void)cx;
     add_tree(L, 1, t, 0);
-    bind_push_text(L, t);
-    return 1;
 }
 
 #define ARITHMETIC                                                                         \
@@ -410,14 +406,14 @@ const BindClass bind_handle_class = {
     .arg = handle_arg,
 };
 
-static const luaL_Reg hexpr_meta[] = {
-    {"__tostring", hexpr_tostring}, ARITHMETIC, {NULL, NULL}};
+static const luaL_Reg hexpr_meta[] = {ARITHMETIC, {NULL, NULL}};
 static const char *const hexpr_fields[] = {"value", NULL};
 const BindClass bind_hexpr_class = {
     .name = "moonloop.number",
     .meta = hexpr_meta,
     .fields = hexpr_fields,
     .get = hexpr_get,
+    .print = print_hexpr,
     .is_number = true,
     .arg = hexpr_arg,
 };

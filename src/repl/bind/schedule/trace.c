@@ -408,14 +408,11 @@ static bool trace_get(lua_State *L, const char *key)
 /* trace_from_json(text) */
 int bind_trace_new(lua_State *L)
 {
-    size_t n;
-
-    bind_string(L, 1, "JSON");
-    const char *z = lua_tolstring(L, 1, &n);
+    ml_Str text = bind_str(L, 1, "JSON");
     BindTrace *o = new_trace(L);
     ml_Saved saved;
 
-    if (!ml_saved_read(o->own, (ml_Str){z, n}, &saved))
+    if (!ml_saved_read(o->own, text, &saved))
         return bind_raise(L, o->own);
     o->t = saved.trace;
     if (!saved.program)

@@ -14,7 +14,10 @@
 
 static void drop_open(ml_Act *a)
 {
-    ml_ctx_unref(a->cx);
+    if (a->depth == 0 || a->gone)
+        ml_ctx_unref(a->cx);
+    else
+        a->gone = a->cx;
     a->cx = NULL;
     a->open = ML_ACT_NONE;
     a->ask = (ml_ActAsk){0};
@@ -30,13 +33,13 @@ static void drop_open(ml_Act *a)
     ml_act_forget_trial(a);
 }
 
-void ml_act_start_in(ml_View *v, ml_ActOpen what, ml_Request r, ml_Ctx *cx)
+void ml_act_start(ml_View *v, ml_ActOpen what, ml_Request r)
 {
     ml_Act *a = v->act;
     bool chained = a->open != ML_ACT_NONE; /* a menu leads on: same node */
 
     drop_open(a);
-    a->cx = cx;
+    a->cx = ml_ctx_ref(a->tmp);
     a->open = what;
     a->req = r;
     if (!chained)
@@ -44,29 +47,31 @@ void ml_act_start_in(ml_View *v, ml_ActOpen what, ml_Request r, ml_Ctx *cx)
     a->version = v->ss->focus ? ml_schedule_version(v->ss->focus) : 0;
 }
 
-void ml_act_start(ml_View *v, ml_ActOpen what, ml_Request r)
-{
-    ml_act_start_in(v, what, r, ml_ctx_new(0));
-}
-
 void ml_act_close(ml_View *v)
 {
     drop_open(v->act);
 }
 
-/* A key, a click, some idle time: what it makes on its way is gone with the next one. */
-static ml_Act *enter(ml_View *v)
+ml_Act *ml_act_enter(ml_View *v)
 {
     ml_Act *a = v->act;
 
-    if (a->depth++ == 0)
-        ml_ctx_reset(a->tmp);
+    if (a->depth++ == 0) {
+        a->tmp = ml_ctx_new(0);
+        ml_text_clear(&a->why);
+    }
     return a;
 }
 
-static void leave(ml_View *v)
+void ml_act_leave(ml_View *v)
 {
-    v->act->depth--;
+    ml_Act *a = v->act;
+
+    if (--a->depth > 0)
+        return;
+    ml_ctx_unref(a->tmp);
+    ml_ctx_unref(a->gone);
+    a->tmp = a->gone = NULL;
 }
 
 /* ---- running */
@@ -237,7 +242,7 @@ bool ml_act_suits(ml_View *v, ml_Request r, ml_Text *why)
 bool ml_act_begin(ml_View *v, ml_Request r, int count)
 {
     const ml_RequestRow *row = &v->requests[r];
-    ml_Act *a = enter(v);
+    ml_Act *a = ml_act_enter(v);
 
     if (row->on && a->open != ML_ACT_NONE)
         ml_act_cancel(v);
@@ -256,7 +261,7 @@ bool ml_act_begin(ml_View *v, ml_Request r, int count)
             a->last_count = count;
         }
     }
-    leave(v);
+    ml_act_leave(v);
     return row->on;
 }
 
@@ -280,9 +285,8 @@ void ml_act_cancel(ml_View *v)
 
 void ml_act_key(ml_View *v, const ml_Key *k)
 {
-    ml_Act *a = enter(v);
+    ml_Act *a = ml_act_enter(v);
 
-    ml_text_clear(&a->why);
     if (a->open != ML_ACT_NONE && k->name && ml_key_among(k, "esc C-c"))
         ml_act_cancel(v);
     else if (a->open == ML_ACT_PROMPT)
@@ -291,7 +295,7 @@ void ml_act_key(ml_View *v, const ml_Key *k)
         ml_act_menu_key(v, k);
     else if (a->open == ML_ACT_CHOICE || a->open == ML_ACT_ORDER)
         ml_act_choice_key(v, k);
-    leave(v);
+    ml_act_leave(v);
 }
 
 void ml_act_line(ml_View *v, ml_Rows *r, int *cursor)
@@ -319,14 +323,14 @@ void ml_act_menu(ml_View *v, ml_Rows *r, int *at)
 bool ml_act_idle(ml_View *v, int ms)
 {
     int64_t end = ml_loop_now() + ms;
-    ml_Act *a = enter(v);
+    ml_Act *a = ml_act_enter(v);
     bool more = false;
 
     if (a->open == ML_ACT_MENU || a->open == ML_ACT_CHOICE)
         more = ml_act_try_items(v, end);
     else if (a->open == ML_ACT_NONE && v->ss->focus)
         more = ml_act_find_out(v, end);
-    leave(v);
+    ml_act_leave(v);
     return more;
 }
 
@@ -349,7 +353,6 @@ ml_Act *ml_act_new(void)
     ml_Act *a = ml_heap_zalloc(sizeof *a);
 
     a->last = ML_REQ_NONE;
-    a->tmp = ml_ctx_new(0);
     return a;
 }
 
@@ -361,7 +364,6 @@ void ml_act_free(ml_Act *a)
     forget_last(a);
     ml_act_prompt_free(a);
     ml_act_facts_free(a);
-    ml_ctx_unref(a->tmp);
     ml_text_free(&a->why);
     ml_text_free(&a->line);
     ml_text_free(&a->filter);

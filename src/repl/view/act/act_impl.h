@@ -95,6 +95,7 @@ struct ml_Act {
     ml_Request req; /* that opened it */
     ml_Ctx *cx;     /* of what is open; NULL: nothing is */
     ml_Ctx *tmp;    /* of the key at work */
+    ml_Ctx *gone;   /* of what it closed */
     ml_Text why;    /* the same: why something is not done */
     int depth;      /* of keys that lead on to requests */
     ml_Uid node;    /* selected when it was opened */
@@ -154,10 +155,12 @@ struct ml_Act {
 };
 
 /* ---- act.c */
-/* The arena of what is open, which holds nothing yet; what was open closes. */
+/* Around a key, a click, some idle time: what they make in tmp is gone with the last of
+ * them, but for what opens then: it keeps its arena. What closes goes then, too. */
+ml_Act *ml_act_enter(ml_View *v);
+void ml_act_leave(ml_View *v);
+/* Opens it, in the arena of the key at work; what was open closes. */
 void ml_act_start(ml_View *v, ml_ActOpen what, ml_Request r);
-/* The same in an arena that holds things of it already. */
-void ml_act_start_in(ml_View *v, ml_ActOpen what, ml_Request r, ml_Ctx *cx);
 void ml_act_close(ml_View *v);
 /* Runs a line of Lua or a command as if typed. The selection follows. */
 bool ml_act_run(ml_View *v, const char *line);

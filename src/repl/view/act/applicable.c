@@ -166,13 +166,15 @@ bool ml_act_find_out(ml_View *v, int64_t end)
 
 void ml_act_why_not(ml_View *v, ml_Request r, ml_Text *out)
 {
-    ml_ActFacts *f = facts_of(v);
     bool yes;
 
     if (r >= ML_N_REQUESTS || at_once(v, r, &yes, out))
         return;
-    if (!f->of[r].known)
-        find_out(v, r, &f->of[r]);
-    if (f->of[r].why)
-        ml_text_add(out, f->of[r].why);
+    ml_ActCase *c = &facts_of(v)->of[r];
+
+    ml_act_enter(v);
+    if (!c->known)
+        find_out(v, r, c);
+    ml_act_leave(v);
+    ml_text_add(out, c->why ? c->why : "");
 }

@@ -13,7 +13,7 @@ enum { EAGER_MS = 40 };
 static void begin(ml_View *v, ml_ActOpen what, ml_Request r, const char *title)
 {
     ml_act_start(v, what, r);
-    v->act->title = ml_strdup(v->act->cx, ml_str(title));
+    v->act->title = title;
 }
 
 /* A node, and the call when it is taken (prim NULL: there is none yet). */
@@ -425,37 +425,37 @@ static void begin_drag(ml_View *v, ml_Uid a)
     ml_act_try_items(v, ml_loop_now() + ml_act_ms(v, EAGER_MS));
 }
 
-void ml_act_drag(ml_View *v, ml_Uid a, ml_Uid b, bool drop)
+static void drop(ml_View *v, ml_Uid a, ml_Uid b)
 {
     ml_Act *act = v->act;
-
-    ml_ctx_reset(act->tmp);
-    ml_text_clear(&act->why);
-    if (!ml_view_stmt(v, a))
-        return;
-    if (!ml_act_in_reach(v, a, &act->why)) {
-        ml_view_say(v, "%s", ml_text_z(&act->why));
-        return;
-    }
-    if (act->open != ML_ACT_DRAG || act->node != a) {
-        ml_act_cancel(v);
-        begin_drag(v, a);
-    }
-    if (act->onto != b || drop) {
-        act->onto = item_at(act, b) ? b : 0;
-        look(v);
-    }
-    if (!drop)
-        return;
     const char *line = act->onto ? line_now(v) : NULL;
 
-    if (line)
-        line = ml_strdup(act->tmp, ml_str(line));
-    else if (b && b != a)
+    if (!line && b && b != a)
         ml_view_say(v, "%s cannot be moved there: %s", ml_name_of(v->ss->focus, a),
                     ml_act_for(v, a) ? "that is no loop of its own nest"
                                      : "a block goes under a loop");
     ml_act_close(v);
     if (line)
         ml_act_run(v, line);
+}
+
+void ml_act_drag(ml_View *v, ml_Uid a, ml_Uid b, bool end)
+{
+    ml_Act *act = ml_act_enter(v);
+
+    if (ml_view_stmt(v, a) && !ml_act_in_reach(v, a, &act->why)) {
+        ml_view_say(v, "%s", ml_text_z(&act->why));
+    } else if (ml_view_stmt(v, a)) {
+        if (act->open != ML_ACT_DRAG || act->node != a) {
+            ml_act_cancel(v);
+            begin_drag(v, a);
+        }
+        if (act->onto != b || end) {
+            act->onto = item_at(act, b) ? b : 0;
+            look(v);
+        }
+        if (end)
+            drop(v, a, b);
+    }
+    ml_act_leave(v);
 }

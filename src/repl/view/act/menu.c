@@ -13,7 +13,7 @@ enum { EAGER_MS = 40, ITEM_MS = 10 };
 void ml_act_menu_begin(ml_View *v, ml_Request r, const char *label)
 {
     ml_act_start(v, ML_ACT_MENU, r);
-    v->act->title = ml_strdup(v->act->cx, ml_str(label));
+    v->act->title = label;
 }
 
 ml_ActItem *ml_act_menu_add(ml_View *v, const char *text, const char *note)
@@ -200,10 +200,8 @@ static void take(ml_View *v)
     } else if (!it->line) {
         ml_view_say(v, "%s: %s", it->text, it->note);
     } else if (it->line[0] == ':') {
-        const char *line = ml_strdup(a->tmp, ml_str(it->line));
-
         ml_act_close(v);
-        ml_act_run(v, line);
+        ml_act_run(v, it->line);
     } else if (ml_act_run_at(v, a->req, it->line, &it->call, a->node) &&
                a->open == ML_ACT_MENU) {
         ml_act_close(v);

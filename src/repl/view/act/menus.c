@@ -164,8 +164,7 @@ static void ask_scope(ml_View *v, ml_Request r, const char *buffer)
 
 static void pick_buffer(ml_View *v, const ml_ActItem *it)
 {
-    /* the menu that led here goes */
-    ask_scope(v, v->act->req, ml_strdup(v->act->tmp, ml_str(it->text)));
+    ask_scope(v, v->act->req, it->text);
 }
 
 void ml_act_cache(ml_View *v)

@@ -399,67 +399,54 @@ static bool next(const Probe *pb, size_t *at)
 /* What is missing for a verdict: the thing that this node has none of. */
 static bool lacks(const Probe *pb, ml_Text *why)
 {
+    ml_Schedule *s = pb->v->ss->focus;
+
     for (size_t k = 0; k < pb->n; k++) {
         const ml_Param *pa = &pb->p->params[k];
 
         if (pb->of[k].left_out || pb->of[k].list.n > 0)
             continue;
-        switch ((ml_ParamKind)pa->kind) {
+        switch ((int)pa->kind) {
         case ML_P_BLOCK:
         case ML_P_BLOCKS:
         case ML_P_NAME:
         case ML_P_LOOP_BLOCKS:
-            if (why && pb->blocks_so_far > 1)
+            if (pb->blocks_so_far > 1)
                 ml_text_fmt(why, "%s takes two blocks; there is one", pb->p->name);
-            else if (why)
+            else
                 ml_act_block_here(pb->v, pb->node, why);
             break;
         case ML_P_LOOP:
         case ML_P_LOOP_OR_MARK:
-            if (why && pb->block)
+            if (pb->block)
                 ml_text_fmt(why, "there is no %s block %s",
                             pa->kind == ML_P_LOOP ? "loop above"
                                                   : "loop outside the nest of",
-                            ml_name_of(pb->v->ss->focus, pb->block->tag));
-            else if (why)
+                            ml_name_of(s, pb->block->tag));
+            else
                 ml_act_block_here(pb->v, pb->node, why);
             break;
         case ML_P_LOOPS:
-            if (why && !pb->loop)
+            if (!pb->loop)
                 ml_text_fmt(why, "%s works on loops: select one", pb->p->name);
-            else if (why && ml_streq(pb->p->name, "merge"))
+            else if (ml_streq(pb->p->name, "merge"))
                 ml_text_add(why, "there is no other loop to merge with");
-            else if (why)
+            else
                 ml_act_inner(pb->v, pb->loop, why);
             break;
         case ML_P_READ_BUFFER:
         case ML_P_WRITE_BUFFER:
         case ML_P_BUFFER:
-            if (why && !pb->block)
+            if (!pb->block)
                 ml_act_block_here(pb->v, pb->node, why);
-            else if (why)
-                ml_text_fmt(why, "block %s %s no buffer",
-                            ml_name_of(pb->v->ss->focus, pb->block->tag),
+            else
+                ml_text_fmt(why, "block %s %s no buffer", ml_name_of(s, pb->block->tag),
                             pa->kind == ML_P_WRITE_BUFFER ? "writes" : "reads");
             break;
         case ML_P_KEY:
-            if (why)
-                ml_text_fmt(why, "%s has no annotations",
-                            ml_name_of(pb->v->ss->focus, pb->node));
+            ml_text_fmt(why, "%s has no annotations", ml_name_of(s, pb->node));
             break;
-        case ML_P_BLOCK_OR_LOOP:
-        case ML_P_FACTORS:
-        case ML_P_INT:
-        case ML_P_BOOL:
-        case ML_P_STRING:
-        case ML_P_SCOPE:
-        case ML_P_THREAD:
-        case ML_P_VALUE:
-        case ML_P_INTS:
-        case ML_P_FLOATS:
-        case ML_P_DECISION:
-        case ML_P_MAP:
-        case ML_P_PAD: continue; /* could be typed */
+        default: continue; /* could be typed */
         }
         return true;
     }
@@ -496,15 +483,14 @@ ml_TrialKind ml_act_probe(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_Ctx
             *call = written(&pb, at, &all);
             call->prim = all ? p->name : NULL;
         }
-        if (!works && first && why)
+        if (!works && first)
             ml_text_addn(why, ml_text_z(&reason), strcspn(ml_text_z(&reason), "\n"));
         first = false;
         ml_text_free(&reason);
-        if (works) {
-            if (why)
-                ml_text_clear(why);
+        if (works)
+            ml_text_clear(why);
+        if (works)
             return ML_TRIAL_WORKS;
-        }
         if (!next(&pb, at))
             return ML_TRIAL_FAILS;
         if (ml_loop_now() > end)
@@ -517,13 +503,15 @@ const char *ml_act_template(ml_View *v, const ml_Primitive *p, ml_Uid node, ml_C
 {
     size_t at[MAX_PARAMS] = {0}, n = strlen(p->name) + 1;
     bool all;
+    ml_Text why = {0};
     ml_ActCall call;
 
-    if (ml_act_probe(v, p, node, cx, &call, NULL) != ML_TRIAL_WORKS || !call.prim) {
+    if (ml_act_probe(v, p, node, cx, &call, &why) != ML_TRIAL_WORKS || !call.prim) {
         Probe pb = begin(v, p, node, cx);
 
         call = written(&pb, at, &all);
     }
+    ml_text_free(&why);
     const char *line = ml_act_print(v, cx, &call);
 
     return ml_strdup(cx, (ml_Str){line + n, strlen(line) - n - 1});

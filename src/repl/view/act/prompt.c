@@ -113,8 +113,8 @@ static ml_ActCall whole_call(ml_View *v)
         ml_act_arg_typed(v, a->cx, &c, text_of(a), a->node);
     else /* behind what is known of it; the tail closes the call, too */
         ml_act_arg(a->cx, &c,
-                   ml_format(a->cx, "%s%s%s%.*s", a->ask.open, lone(a), text_of(a),
-                             (int)strlen(a->ask.tail) - 1, a->ask.tail));
+                   ml_format(a->cx, "%s%s%s%.*s", a->ask.open ? a->ask.open : "", lone(a),
+                             text_of(a), (int)strlen(a->ask.tail) - 1, a->ask.tail));
     return c;
 }
 
@@ -313,18 +313,13 @@ static void next_offer(ml_View *v, bool back)
 
 /* ---- opening, keys */
 
-static const char *own_text(ml_Ctx *cx, const char *z)
-{
-    return ml_strdup(cx, ml_str(z ? z : ""));
-}
-
 /* What stands before the text: split("k", { */
 static const char *head_of(const ml_View *v, ml_Ctx *cx, const ml_ActAsk *ask)
 {
     const char *call = ask->call.prim ? ml_act_print(v, cx, &ask->call) : NULL;
 
     if (!call)
-        return own_text(cx, ask->head);
+        return ask->head ? ask->head : "";
     return ml_format(cx, "%.*s%s%s", (int)strlen(call) - 1, call,
                      ask->call.args.n ? ", " : "", ask->open ? ask->open : "");
 }
@@ -332,33 +327,12 @@ static const char *head_of(const ml_View *v, ml_Ctx *cx, const ml_ActAsk *ask)
 void ml_act_ask(ml_View *v, ml_Request r, const ml_ActAsk *ask)
 {
     ml_Act *a = v->act;
-    ml_Ctx *cx = ml_ctx_new(0);
-    ml_ActAsk own = *ask; /* it may lie in the arena of the menu that led here */
-    const char **proposals = ML_ARRAY(cx, const char *, ask->n_proposals + 1);
-    const char **notes = ML_ARRAY(cx, const char *, ask->n_proposals + 1);
 
-    own.label = own_text(cx, ask->label);
-    own.head = head_of(v, cx, ask);
-    own.open = own_text(cx, ask->open);
-    own.tail = own_text(cx, ask->tail);
-    own.text = own_text(cx, ask->text);
-    own.hint = own_text(cx, ask->hint);
-    memset(&own.call.args, 0, sizeof own.call.args);
-    for (size_t k = 0; k < ask->call.args.n; k++) {
-        ml_ActArg g = ask->call.args.v[k];
-
-        g.lua = own_text(cx, g.lua);
-        ml_push(cx, &own.call.args, g);
-    }
-    for (size_t k = 0; k < ask->n_proposals; k++) {
-        proposals[k] = own_text(cx, ask->proposals[k]);
-        notes[k] = own_text(cx, ask->notes ? ask->notes[k] : NULL);
-    }
-    own.proposals = proposals;
-    own.notes = notes;
-    ml_act_start_in(v, ML_ACT_PROMPT, r, cx);
-    a->ask = own;
-    set_text(a, own.text);
+    ml_act_start(v, ML_ACT_PROMPT, r);
+    a->ask = *ask;
+    a->ask.head = head_of(v, a->cx, ask);
+    a->ask.tail = ask->tail ? ask->tail : "";
+    set_text(a, ask->text ? ask->text : "");
     a->past_at = past_count(v);
     check(v);
 }
@@ -372,7 +346,7 @@ static void enter(ml_View *v)
         ml_act_close(v);
         return;
     }
-    line = ml_strdup(a->tmp, ml_str(whole_line(a)));
+    line = whole_line(a);
     remember(v);
     if (a->ask.free) { /* done with, whatever comes of it */
         ml_act_close(v);
@@ -489,7 +463,7 @@ void ml_act_prompt_line(ml_View *v, ml_Rows *r, int *cursor)
     ml_act_put(&l, ML_ROLE_TEXT, z + from, room);
     if (tried)
         ml_act_put_check(v, &l, COLUMN);
-    else if (hint && *hint) {
+    else if (hint) {
         int wide = ml_text_columns(hint, strlen(hint));
 
         ml_act_pad(&l, l.used + 4 < COLUMN && COLUMN + wide <= l.w ? COLUMN : l.used + 3);

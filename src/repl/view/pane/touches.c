@@ -79,11 +79,26 @@ static void number(ml_Text *t, double x)
         ml_text_thousands(t, llround(x));
 }
 
-static const char *name_of(Known *k, const ml_Var *var)
+static const char *called(const Known *k, ml_Uid uid, const char *else_)
 {
-    const char *z = ml_map_get(ml_version_names(k->m.s, k->m.version)->map, var->uid);
+    const char *z = ml_map_get(ml_version_names(k->m.s, k->m.version)->map, uid);
 
-    return z ? z : var->hint;
+    return z ? z : else_;
+}
+
+static const char *name_of(const Known *k, const ml_Var *var)
+{
+    return called(k, var->uid, var->hint);
+}
+
+/* `3`, `3 to 5` */
+static void range(ml_Text *t, uint64_t from, uint64_t to)
+{
+    ml_text_thousands(t, (int64_t)from);
+    if (to != from) {
+        ml_text_add(t, " to ");
+        ml_text_thousands(t, (int64_t)to);
+    }
 }
 
 /* `loads 256`, `stores 1 (0 to 257)` */
@@ -104,9 +119,7 @@ static void times(ml_Text *t, const char *what, const ml_PerElement *p,
     number(t, (double)p->total / (double)elements);
     if (least != p->max) {
         ml_text_add(t, " (");
-        ml_text_thousands(t, (int64_t)least);
-        ml_text_add(t, " to ");
-        ml_text_thousands(t, (int64_t)p->max);
+        range(t, least, p->max);
         ml_text_char(t, ')');
     }
 }
@@ -160,11 +173,7 @@ static void tell_reuse(Known *k, const ml_MemoryFacts *f, ml_BufferTouches *b)
     } else {
         ml_distance_bin(at, &from, &to);
         ml_text_add(&t, "reuse after ");
-        ml_text_thousands(&t, (int64_t)from);
-        if (to != from) {
-            ml_text_add(&t, " to ");
-            ml_text_thousands(&t, (int64_t)to);
-        }
+        range(&t, from, to);
         ml_text_fmt(&t, " other line%s, %.3g %%", to == 1 ? "" : "s",
                     100 * (double)best / (double)all);
     }
@@ -304,7 +313,6 @@ static bool walk(ml_View *v, Known *k, ml_BufferTouches *b)
     ml_Program p = ml_version_program(k->m.s, k->m.version);
     uint32_t at = 0;
     const ml_Buffer *buffer = NULL;
-    const char *name = ml_map_get(ml_version_names(k->m.s, k->m.version)->map, b->buffer);
     TouchWalk w = {.v = v};
     ml_MemoryOpts o = {
         .threads = ml_engine_threads(ml_host_engine(v->ss->host)),
@@ -318,7 +326,7 @@ static bool walk(ml_View *v, Known *k, ml_BufferTouches *b)
     while (at < p.mod->n && !(buffer = buffer_of(p.mod->funcs[at], b->buffer)))
         at++;
     o.buffer = buffer;
-    w.name = name ? name : buffer ? buffer->name : "?";
+    w.name = called(k, b->buffer, buffer ? buffer->name : "?");
     if (!buffer) {
         b->state = ML_TOUCH_FAILED;
         b->why = "a part of another buffer, which tells of it";

@@ -7,6 +7,16 @@
  */
 #include "repl/view/state/node_changes.h"
 
+/* Whether a node above it in `p` is in `other`, but not above it there. */
+static bool passes(ml_Program p, ml_Program other, ml_Uid uid)
+{
+    for (ml_Up u = ml_index_up(p.index, uid); u.node; ml_index_next(&u))
+        if (ml_index_node(other.index, u.uid) &&
+            !ml_index_is_above(other.index, u.uid, uid))
+            return true;
+    return false;
+}
+
 /* Stands below other nodes of both programs. Where the parents are one node, its own place
  * answers for both. */
 static bool moved(ml_Program before, ml_Program now, ml_Uid uid)
@@ -19,14 +29,7 @@ static bool moved(ml_Program before, ml_Program now, ml_Uid uid)
         b = ml_index_parent(now.index, b);
     if (a == b)
         return false;
-    for (ml_Up u = ml_index_up(now.index, uid); u.node; ml_index_next(&u))
-        if (ml_index_node(before.index, u.uid) &&
-            !ml_index_is_above(before.index, u.uid, uid))
-            return true;
-    for (ml_Up u = ml_index_up(before.index, uid); u.node; ml_index_next(&u))
-        if (ml_index_node(now.index, u.uid) && !ml_index_is_above(now.index, u.uid, uid))
-            return true;
-    return false;
+    return passes(now, before, uid) || passes(before, now, uid);
 }
 
 static bool same_regions(const ml_Region *a, size_t n, const ml_Region *b, size_t m)

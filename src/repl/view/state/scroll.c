@@ -32,38 +32,31 @@ static int clip(const ml_View *v, ml_PaneId id, int row)
     return row >= n ? (n ? n - 1 : 0) : row < 0 ? 0 : row;
 }
 
-/* The row of the node that is nearest to `near`, else the first that is of it. */
+/* The row of the node that is nearest to `near`, else the first that is of it; of code
+ * beside the program the nearest of the line. -1: none. */
 static int row_of_node(ml_View *v, ml_PaneId id, int near)
 {
     const ml_Rows *r = &v->pane[id].rows;
-    int best = -1;
-
-    if (id == ML_PANE_STEPS) { /* its rows are versions: the current one */
-        for (size_t k = 0; k < r->v.n; k++)
-            if (r->v.v[k].version >= 0 && r->v.v[k].version == v->version)
-                return (int)k;
-        return -1;
-    }
     ml_PaneId other = ml_view_other(id);
     uint32_t line = other != ML_PANE_NONE && v->in == other ? ml_view_tied(v) : 0;
+    int best = -1, fits = 0, far = 0;
 
-    for (size_t k = 0; k < r->v.n && line; k++) { /* of code, by the line */
-        int d = (int)k > near ? (int)k - near : near - (int)k;
+    for (int k = 0; k < (int)r->v.n; k++) {
+        const ml_Row *row = &r->v.v[k];
+        int d = k > near ? k - near : near - k, as;
 
-        if (r->v.v[k].line == line &&
-            (best < 0 || d < (best > near ? best - near : near - best)))
-            best = (int)k;
+        if (id == ML_PANE_STEPS) /* its rows are versions: the current one */
+            as = row->version >= 0 && row->version == v->version;
+        else
+            as = line && row->line == line         ? 3
+                 : v->node && row->node == v->node ? 2
+                                                   : ml_view_linked(v, row);
+        if (as > fits || (as > 1 && as == fits && d < far)) {
+            best = k;
+            fits = as;
+            far = d;
+        }
     }
-    for (size_t k = 0; k < r->v.n && (!line || best < 0); k++) {
-        int d = (int)k > near ? (int)k - near : near - (int)k;
-
-        if (r->v.v[k].node == v->node && v->node &&
-            (best < 0 || d < (best > near ? best - near : near - best)))
-            best = (int)k;
-    }
-    for (size_t k = 0; k < r->v.n && best < 0; k++)
-        if (ml_view_linked(v, &r->v.v[k]))
-            best = (int)k;
     return best;
 }
 
