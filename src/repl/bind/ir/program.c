@@ -14,14 +14,6 @@
 
 /* ---- pushing */
 
-void bind_push_module(lua_State *L, BindSpace *sp, const ml_Module *m)
-{
-    BindModule *o = bind_new(L, &bind_module_class, sizeof(*o), 1);
-
-    bind_space_ref(sp);
-    *o = (BindModule){sp, m};
-}
-
 void bind_push_func(lua_State *L, BindSpace *sp, const ml_Func *f)
 {
     BindFunc *o = bind_new(L, &bind_func_class, sizeof(*o), 0);
