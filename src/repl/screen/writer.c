@@ -19,6 +19,7 @@ typedef struct Pen {
     const ml_Theme *t;
     ml_Text *out;
     Brush now;
+    bool same_own; /* cells of one number look alike in both grids */
     bool sent;
 } Pen;
 
@@ -224,6 +225,11 @@ static void show_row(Pen *p, const ml_Grid *next, int y)
 {
     ml_Writer *w = p->w;
     bool there = y < w->shown.h;
+
+    if (there && p->same_own && !(w->among && y >= w->rows) &&
+        memcmp(ml_grid_at(&w->shown, 0, y), ml_grid_at(next, 0, y),
+               (size_t)next->w * sizeof(ml_Cell)) == 0)
+        return;
     int end = row_end(p, next, y), old = there ? row_end(p, &w->shown, y) : 0;
     int last = !w->among && !w->to->corner && y + 1 == next->h ? next->w - 1 : next->w;
 
@@ -292,6 +298,7 @@ bool ml_writer_show(ml_Writer *w, const ml_Grid *next, const ml_Theme *t, ml_Tex
 
     if (!w->valid || w->shown.w != next->w || (!w->among && w->shown.h != next->h))
         begin(&p, next);
+    p.same_own = memcmp(w->shown.own, next->own, sizeof next->own) == 0;
     for (int y = 0; y < next->h; y++)
         show_row(&p, next, y);
     take(&p, &NORMAL);
