@@ -66,6 +66,8 @@ static Brush brush_of(const Pen *p, const ml_Grid *g, const ml_Cell *c)
         return b;
     }
     b.look.attr &= p->w->to->attrs;
+    if (b.look.fg != ML_COLOR_DEFAULT || b.look.bg != ML_COLOR_DEFAULT)
+        b.look.attr &= ~p->w->to->uncolored;
     if (!has_ground(&b.look) && ml_streq(c->z, " "))
         b.look = NORMAL.look;
     return b;
