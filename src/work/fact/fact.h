@@ -98,6 +98,5 @@ void ml_text_access(ml_Ctx *cx, ml_Text *out, const ml_Site *site, const ml_Name
 void ml_text_sizes(ml_Ctx *cx, ml_Text *out, const ml_Expr *e, const ml_Names *names);
 /* The name that is shown; NULL names, or none of that uid: hint. */
 const char *ml_shown_name(const ml_Names *names, ml_Uid uid, const char *hint);
-const char *ml_stride_kind_name(ml_StrideKind k); /* even, uneven, not affine */
 
 #endif

@@ -326,14 +326,8 @@ static int facts_gc(lua_State *L)
 
 static FactsBox *facts_box(lua_State *L, ml_Schedule *s)
 {
-    FactsBox *b = lua_newuserdatauv(L, sizeof(*b), 0);
+    FactsBox *b = bind_box(L, sizeof(*b), "moonloop.facts", facts_gc);
 
-    *b = (FactsBox){0};
-    if (luaL_newmetatable(L, "moonloop.facts")) {
-        lua_pushcfunction(L, facts_gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
     b->cx = ml_ctx_fork(ml_schedule_ctx(s));
     b->facts = ml_facts_new(b->cx);
     return b;
