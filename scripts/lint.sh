@@ -1,14 +1,14 @@
 #!/bin/bash
 # The rules of the house that neither compiler nor clang-format knows: lint.sh (from the root)
 #   includes  point downwards (core <- verify <- primitives <- tune <- work <- repl,
-#             core <- codegen), and no folders of the library include each other in a circle;
+#             core <- codegen), and no folders include each other in a circle;
 #             a .c file includes its own header first; a header has the guard of its path
 #   libraries each is included in one place
 #   banned    functions that overflow, that hide state, or that abort
 #   long      a function has at most 100 lines, but for a long switch that says why
 #   heads     every file opens with a comment that says what it is
-#   rooms     every folder of the library has a README.md: what is in it, what it may include (and it
-#             includes nothing else), where to start reading
+#   rooms     every folder has a README.md: what is in it, what it may include (and it includes nothing
+#             else), where to start reading; in repl/bind/ no file is without Lua
 #   citations in comments name headings of doc/ that exist
 #   escapes   of the terminal stand in src/repl/screen/terminal.c alone
 #   reach     what reaches a file, a process or native code is in src/repl/reach.def
@@ -44,14 +44,15 @@ fi
             print FILENAME ":1: no comment at the head that says what the file is"
         }
         { skipped = 0 }' "${scripts[@]}"
-    # The room of the prompt has its own way about (src/repl), moonloop-draw is one file.
-    find src -mindepth 1 -type d ! -path 'src/repl*' ! -path 'src/draw' | sort | while read -r room; do
+    # moonloop-draw is one file.
+    find src -mindepth 1 -type d ! -path 'src/draw' | sort | while read -r room; do
         if [ ! -e "$room/README.md" ]; then
             echo "$room: no README.md that says what is in the folder and where to start reading"
         elif ! grep -q '^- May include: ' "$room/README.md" || ! grep -q '^- Start with: ' "$room/README.md"; then
             echo "$room/README.md:1: no lines \`- May include: ...' and \`- Start with: ...'"
         fi
     done
+    [ ! -e src/repl/bind ] || grep -rLE 'luaL?_' --include='*.c' src/repl/bind | sed 's|$|: a file of repl/bind/ that has nothing to do with Lua|'
     cites
     # The index of the chapters names each, and nothing else.
     if [ ${#chapters[@]} != 0 ]; then

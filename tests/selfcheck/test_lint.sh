@@ -11,7 +11,7 @@ readme() { # FOLDER ALLOWED
 }
 clean() { # writes files that keep all rules
     rm -rf src/*/*.[ch] src/*/*.def src/*/*/ doc/* lua
-    for d in core verify; do readme $d core; done
+    for d in core verify repl; do readme $d core; done
     printf '/*\n * a - a module that keeps the rules: no strcpy(), no malloc().\n */\n#include "moonloop/core/a.h"\n\n#include <stdio.h>\n' >src/core/a.c
     printf 'const char *ml_a = "gets(x)"; // sprintf(y)\n' >>src/core/a.c
     printf '/* a - a header. */\n#ifndef ML_CORE_A_H\n#define ML_CORE_A_H\nextern const char *ml_a;\n#endif\n' >src/core/a.h
@@ -39,6 +39,7 @@ body() { # LINES: a function of so many lines, braces included, in the file for 
 }
 room() { # FOLDER NAME INCLUDES...: a header in a folder of the library
     mkdir -p "src/$1" && readme "$1" "${1%%/*}"
+    [ "${1%%/*}" != repl ] || sed -i 's/`repl` and/`core` and its folders, `repl` and/' "src/$1/README.md"
     printf '/* %s - a header. */\n#ifndef ML_%s_H\n#define ML_%s_H\n' "$2" "${2^^}" "${2^^}" >"src/$1/$2.h"
     printf '#include "%s"\n' "${@:3}" | sed '/"repl/! s|"|&moonloop/|' >>"src/$1/$2.h" && echo '#endif' >>"src/$1/$2.h"
 }
@@ -89,8 +90,13 @@ room core/top top core/low/low.h
 finds 'a circle of three folders' 'circle: core/[a-z]* -> core/[a-z]* -> core/[a-z]* -> core/'
 clean && room repl/view view repl/bind/bind.h
 room repl/bind bind repl/view/view.h
-rm src/repl/*/README.md
-accepts 'circles of the prompt, and its rooms without a README'
+finds 'a circle of folders of the prompt' 'circle: repl/view -> repl/bind -> repl/view\|circle: repl/bind -> repl/view -> repl/bind'
+clean && room repl/bind bind core/a.h
+printf '/* b - no word of it. */\nint ml_b;\n' >src/repl/bind/b.c
+finds 'a file of the bindings that has nothing to do with Lua' 'src/repl/bind/b.c: a file of repl/bind/'
+clean && room repl/view view core/a.h
+rm src/repl/view/README.md
+finds 'a folder of the prompt without a README' 'src/repl/view: no README.md'
 clean && room core/low low core/a.h
 rm src/core/low/README.md
 finds 'a folder of the library without a README' 'src/core/low: no README.md'
