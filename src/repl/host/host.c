@@ -539,7 +539,7 @@ ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why)
 /* A script that returns a schedule, which is the focus then. */
 static bool open_script(ml_Host *h, const char *path)
 {
-    bool returned;
+    bool returned = false;
 
     if (!run_script(h, path, 0, NULL, &returned))
         return false;

@@ -363,6 +363,21 @@ static int l_get(lua_State *L)
     return 1;
 }
 
+/* moon.hooks.topics(topic): help on the commands, by topic(name, summary, text, lines). */
+static int l_topics(lua_State *L)
+{
+    lua_settop(L, 1);
+    for (size_t k = 0; k < ml_n_commands; k++) {
+        lua_pushvalue(L, 1);
+        lua_pushfstring(L, ":%s", ml_commands[k].name);
+        lua_pushnil(L);
+        lua_pushstring(L, ml_commands[k].text);
+        lua_pushstring(L, ml_commands[k].example);
+        lua_call(L, 4, 0);
+    }
+    return 0;
+}
+
 void ml_host_add_functions(lua_State *L)
 {
     static const char *const FROM_MOON[] = {"schedule", "workload", "open",
@@ -393,6 +408,8 @@ void ml_host_add_functions(lua_State *L)
     lua_getfield(L, -1, "hooks");
     lua_pushcfunction(L, ml_host_typed);
     lua_setfield(L, -2, "typed");
+    lua_pushcfunction(L, l_topics);
+    lua_setfield(L, -2, "topics");
     lua_pop(L, 1);
     for (size_t k = 0; k < ML_COUNT(FROM_MOON); k++) {
         lua_getfield(L, -1, FROM_MOON[k]);
