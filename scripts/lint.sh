@@ -6,6 +6,7 @@
 #   libraries each is included in one place
 #   banned    functions that overflow, that hide state, or that abort
 #   long      a function has at most 100 lines, but for a long switch that says why
+#   unused    a function that a header declares is named elsewhere, too
 #   heads     every file opens with a comment that says what it is
 #   rooms     every folder has a README.md: what is in it, what it may include (and it includes nothing
 #             else), where to start reading; in repl/bind/ no file is without Lua
@@ -22,6 +23,7 @@ mapfile -t sources < <(find src -name '*.[ch]' | sort)
 mapfile -t tests < <(find tests -name '*.[ch]' 2>/dev/null | sort)
 mapfile -t scripts < <(find scripts lua examples tests .ci/run \( -name '*.sh' -o -name '*.awk' -o -name '*.lua' -o -path .ci/run \) 2>/dev/null | sort)
 mapfile -t others < <(find src lua examples tests scripts Makefile \( -name '*.def' -o -name '*.case' -o -name '*.py' -o -name '*.md' -o -name '*.mk' -o -name Makefile \) 2>/dev/null | sort)
+mapfile -t users < <(find src examples scripts -name '*.def' -o -name '*.c' ! -path 'src/*' 2>/dev/null | sort)
 mapfile -t chapters < <(find doc -name '*.md' ! -name README.md 2>/dev/null | sort)
 [ ${#sources[@]} != 0 ] || exit 0
 
@@ -37,6 +39,8 @@ fi
 {
     awk -f "$rules/includes.awk" "${sources[@]}"
     awk -f "$rules/strip.awk" -f "$rules/code.awk" "${sources[@]}" ${tests[@]+"${tests[@]}"}
+    awk -f "$rules/strip.awk" -f "$rules/unused.awk" "${sources[@]}" ${tests[@]+"${tests[@]}"} \
+        ${users[@]+"${users[@]}"} ${chapters[@]+"${chapters[@]}"} | sort
     # A script may have its #! line first.
     [ ${#scripts[@]} = 0 ] || awk '
         FNR == 1 && /^#!/ { skipped = 1; next }

@@ -121,6 +121,21 @@ finds 'a long switch that does not say why' 'f has 300 lines'
 clean && { echo '/* long: one case a kind */' && body 50 && echo && body 101; } >>src/core/a.c
 finds 'a long function behind an excused one' 'src/core/a.c:61: f has 101 lines'
 
+exports() { # FILE...: who names the function that the header declares, besides where it is defined
+    clean && sed -i 's/^extern/int ml_b(void);\n&/' src/core/a.h
+    printf 'int ml_b(void)\n{\n    return 0;\n}\n' >>src/core/a.c
+    for f; do printf '/* f - a file. */\n#include "moonloop/core/a.h"\nint f(void) { return ml_b(); }\n' >"$f"; done
+}
+exports
+finds 'a function that nobody calls' 'src/core/a.h:4: ml_b is named nowhere else'
+exports && echo 'int ml_c(void) { return ml_b(); }' >>src/core/a.c
+finds 'a function that its own file alone calls' 'src/core/a.h:4: ml_b is used in one file'
+exports src/verify/f.c
+accepts 'a function that another file calls'
+mkdir -p examples && exports examples/f.c
+accepts 'a function that an example calls'
+rm -r examples
+
 clean && chapter && echo '/* Source: lowering 2.1, 2.2 and 2.4; DESIGN section 3. See lowering.md 2.' >>src/core/a.c
 echo ' * Prose (lowering 2.1 "One", 2.4), design 3. In 9 lines. */' >>src/core/a.c
 accepts 'citations of headings that exist'

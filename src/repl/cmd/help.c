@@ -179,7 +179,7 @@ const char ml_help_facts[] =
 const ml_FieldTable *ml_help_facts_at(size_t k)
 {
     static const ml_FieldTable *const own[] = {
-#define ML_FACTS(table) &table,
+#define ML_FACTS(table) &(table),
 #include "repl/cmd/facts.def"
 #undef ML_FACTS
     };

@@ -265,10 +265,11 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
                 ml_text_free(&b);
                 return false;
             }
-        } else
-            ml_show_program(ss, s, v[k], t);
+        }
     }
-    if (ml_streq(view, "tree"))
+    if (ml_streq(view, "text"))
+        ml_diff_versions(ss, s, v[0], v[1], &o, &out);
+    else if (ml_streq(view, "tree"))
         ml_diff_tree(&out, ml_text_z(&a), ml_text_z(&b), o.color);
     else
         ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);

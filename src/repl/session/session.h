@@ -20,7 +20,7 @@ typedef struct ml_Host ml_Host;           /* the Lua side, host/host.h */
 typedef struct ml_History ml_History;     /* what was typed, history.h */
 typedef struct ml_Data ml_Data;           /* what a command tells, data.h */
 typedef struct ml_Jobs ml_Jobs;           /* work in the background, jobs.h */
-typedef struct ml_Echo ml_Echo;           /* what steps showed last, show/echo.c */
+typedef struct ml_Programs ml_Programs;   /* programs that steps showed, show/program.c */
 typedef struct ml_Record ml_Record;       /* the session as a transcript, record.h */
 typedef struct ml_Autosave ml_Autosave;   /* what came of it, autosave.h */
 typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
@@ -70,7 +70,7 @@ typedef struct ml_Session {
     int n_lines;             /* that were run, without those of others */
     bool lost_terminal;      /* it vanished: the session did not end as its user meant */
 
-    ml_Echo *echo;           /* NULL: no step was shown */
+    ml_Programs *programs;   /* NULL: no step was shown */
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
     int *saved; /* of each: versions that it had when it was saved or opened last */
     size_t n_schedules;
