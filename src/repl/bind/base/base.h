@@ -145,8 +145,7 @@ _Noreturn int bind_raise_parse(lua_State *L, ml_Ctx *cx, const ml_Parsed *parsed
                                ml_Str source);
 _Noreturn int bind_bad(lua_State *L, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-_Noreturn int bind_not_yet(lua_State *L); /* upvalue 1: the name */
-_Noreturn void bind_throw(lua_State *L);  /* the value on top of the stack */
+_Noreturn void bind_throw(lua_State *L); /* the value on top of the stack */
 /* lua_call of a function that was given as an argument: what it raises otherwise than as an
  * error object becomes bad-argument, which begins with `what`. */
 void bind_call(lua_State *L, int n_args, int n_results, const char *what);
