@@ -168,11 +168,8 @@ bool cmd_mark(ml_Session *ss, const ml_Words *w)
     if (!ml_schedule_mark(ss->focus, w->v[0]))
         return ml_session_schedule_error(ss, ss->focus);
     if (was >= 0 && was != now) {
-        ml_Text t = {0};
 
-        ml_text_fmt(&t, "mark %s moved from v%d to v%d", w->v[0], was, now);
-        ml_err_prose(&ss->out, ml_text_z(&t));
-        ml_text_free(&t);
+        ml_err_say(&ss->out, "mark %s moved from v%d to v%d", w->v[0], was, now);
     }
     return true;
 }

@@ -20,15 +20,17 @@ static const char *const CONTROLS[32] = {
     [26] = "C-z", [27] = "esc",
 };
 
-static const struct {
-    char c;
-    const char *name;
-} ALT[] = {
-    {'0', "M-0"}, {'1', "M-1"}, {'2', "M-2"},      {'3', "M-3"},
-    {'4', "M-4"}, {'5', "M-5"}, {'6', "M-6"},      {'7', "M-7"},
-    {'8', "M-8"}, {'9', "M-9"}, {'b', "M-b"},      {'f', "M-f"},
-    {'d', "M-d"}, {'x', "M-x"}, {'\r', "M-enter"}, {0x7f, "M-backspace"},
-};
+static const char *const ALT[] = {"M-0", "M-1", "M-2", "M-3", "M-4", "M-5", "M-6",
+                                  "M-7", "M-8", "M-9", "M-b", "M-f", "M-d", "M-x"};
+
+/* The key that is pressed with Alt. */
+static const char *with_alt(char c)
+{
+    for (size_t k = 0; k < ML_COUNT(ALT); k++)
+        if (ALT[k][2] == c)
+            return ALT[k];
+    return c == '\r' ? "M-enter" : c == 0x7f ? "M-backspace" : NULL;
+}
 
 void ml_decode_extra(ml_Decoder *d, const char *seq, const char *name)
 {
@@ -151,9 +153,7 @@ static ml_Event decode_escape(ml_Decoder *d, bool all)
     }
     name = known(d, n);
     if (!name && n == 2)
-        for (size_t k = 0; k < ML_COUNT(ALT); k++)
-            if (ALT[k].c == d->buf[1])
-                name = ALT[k].name;
+        name = with_alt(d->buf[1]);
     if (!name && n == 2) { /* Alt with something that means nothing: ESC, then the key */
         drop(d, 1);
         return key("esc");

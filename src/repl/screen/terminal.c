@@ -54,10 +54,11 @@ static const struct {
     int attr;
     ml_Cap cap;
     int sgr;
-} ATTRS[] = {{ML_ATTR_BOLD, ML_CAP_BOLD, 1},
-             {ML_ATTR_DIM, ML_CAP_DIM, 2},
-             {ML_ATTR_UNDERLINE, ML_CAP_UNDERLINE, 4},
-             {ML_ATTR_REVERSE, ML_CAP_REVERSE, 7}};
+    int ncv; /* its bit in terminfo's number of that name */
+} ATTRS[] = {{ML_ATTR_BOLD, ML_CAP_BOLD, 1, 32},
+             {ML_ATTR_DIM, ML_CAP_DIM, 2, 16},
+             {ML_ATTR_UNDERLINE, ML_CAP_UNDERLINE, 4, 2},
+             {ML_ATTR_REVERSE, ML_CAP_REVERSE, 7, 4}};
 
 static const struct {
     const char *name; /* of terminfo */
@@ -284,7 +285,8 @@ static bool knows_switches(const char *term, const char *clear)
 
 static void read_entry(ml_Terminal *t, const char *term)
 {
-    char am[] = "am", xenl[] = "xenl", colors[] = "colors";
+    char am[] = "am", xenl[] = "xenl", colors[] = "colors", ncv[] = "ncv";
+    int without = tigetnum(ncv) > 0 ? tigetnum(ncv) : 0;
     bool switches;
 
     for (size_t k = 0; k < ML_N_CAPS; k++)
@@ -296,8 +298,10 @@ static void read_entry(ml_Terminal *t, const char *term)
     for (size_t k = 0; k < ML_KEYS_OF_ENTRY; k++)
         t->key[k] = copy_entry(ENTRY_KEYS[k].name);
     t->attrs = 0;
-    for (size_t k = 0; k < ML_COUNT(ATTRS); k++)
+    for (size_t k = 0; k < ML_COUNT(ATTRS); k++) {
         t->attrs |= t->cap[ATTRS[k].cap] ? ATTRS[k].attr : 0;
+        t->uncolored |= without & ATTRS[k].ncv ? ATTRS[k].attr : 0;
+    }
     const char *normal = t->cap[ML_CAP_NORMAL];
 
     t->sgr = normal && strstr(normal, "\x1b[") && strchr(normal, 'm');

@@ -50,6 +50,7 @@ typedef struct ml_Terminal {
     const char *key[ML_KEYS_OF_ENTRY]; /* what keys send, ml_terminal_key_name; NULL */
     int colors;                        /* 0: none; -1: not known */
     int attrs;                         /* ML_ATTR_... that it shows */
+    int uncolored;                     /* of those, without colours only */
     bool sgr;                          /* attributes and colours as ECMA-48 has them */
     bool corner;                       /* its last cell can be written: nothing scrolls */
     const char *lacks; /* NULL, or why no screen can be shown on it, as a predicate */

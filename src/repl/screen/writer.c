@@ -19,6 +19,7 @@ typedef struct Pen {
     const ml_Theme *t;
     ml_Text *out;
     Brush now;
+    bool same_own; /* cells of one number look alike in both grids */
     bool sent;
 } Pen;
 
@@ -65,6 +66,8 @@ static Brush brush_of(const Pen *p, const ml_Grid *g, const ml_Cell *c)
         return b;
     }
     b.look.attr &= p->w->to->attrs;
+    if (b.look.fg != ML_COLOR_DEFAULT || b.look.bg != ML_COLOR_DEFAULT)
+        b.look.attr &= ~p->w->to->uncolored;
     if (!has_ground(&b.look) && ml_streq(c->z, " "))
         b.look = NORMAL.look;
     return b;
@@ -224,6 +227,11 @@ static void show_row(Pen *p, const ml_Grid *next, int y)
 {
     ml_Writer *w = p->w;
     bool there = y < w->shown.h;
+
+    if (there && p->same_own && !(w->among && y >= w->rows) &&
+        memcmp(ml_grid_at(&w->shown, 0, y), ml_grid_at(next, 0, y),
+               (size_t)next->w * sizeof(ml_Cell)) == 0)
+        return;
     int end = row_end(p, next, y), old = there ? row_end(p, &w->shown, y) : 0;
     int last = !w->among && !w->to->corner && y + 1 == next->h ? next->w - 1 : next->w;
 
@@ -292,6 +300,7 @@ bool ml_writer_show(ml_Writer *w, const ml_Grid *next, const ml_Theme *t, ml_Tex
 
     if (!w->valid || w->shown.w != next->w || (!w->among && w->shown.h != next->h))
         begin(&p, next);
+    p.same_own = memcmp(w->shown.own, next->own, sizeof next->own) == 0;
     for (int y = 0; y < next->h; y++)
         show_row(&p, next, y);
     take(&p, &NORMAL);

@@ -127,8 +127,9 @@ bool ml_session_write(ml_Session *ss, const char *path, const ml_Text *t);
 bool ml_session_write_error(ml_Session *ss, const char *path, int error); /* false */
 /* Whether --safe lets a file be read (core/reach.h); false: an error was printed. */
 bool ml_session_may_read(ml_Session *ss, const char *path);
-/* An error of the schedule (ml_schedule_error). */
+/* The error of a schedule (ml_schedule_error), of a context (ml_error); false. */
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
+bool ml_session_ctx_error(ml_Session *ss, ml_Ctx *cx);
 /* Where the command at work tells its rows (data.h); NULL: nobody wants them. */
 ml_Data *ml_session_data(ml_Session *ss);
 int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */

@@ -51,16 +51,20 @@ BindSpace *bind_builder(lua_State *L)
     return st->builder;
 }
 
-int bind_space_gc(lua_State *L)
+/* ---- boxes */
+
+void *bind_box(lua_State *L, size_t size, const char *name, lua_CFunction gc)
 {
-    BindSpace **sp = lua_touserdata(L, 1);
+    void *p = lua_newuserdatauv(L, size, 1);
 
-    bind_space_unref(*sp);
-    *sp = NULL;
-    return 0;
+    memset(p, 0, size);
+    if (luaL_newmetatable(L, name)) {
+        lua_pushcfunction(L, gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return p;
 }
-
-/* ---- contexts */
 
 static int context_gc(lua_State *L)
 {
@@ -111,22 +115,9 @@ static int scratch_gc(lua_State *L)
     return 0;
 }
 
-static void set_gc(lua_State *L, const char *name, lua_CFunction gc)
-{
-    if (luaL_newmetatable(L, name)) {
-        lua_pushcfunction(L, gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-}
-
 ml_Ctx **bind_context_box(lua_State *L)
 {
-    ml_Ctx **box = lua_newuserdatauv(L, sizeof(*box), 0);
-
-    *box = NULL;
-    set_gc(L, "moonloop.context", context_gc);
-    return box;
+    return bind_box(L, sizeof(ml_Ctx *), "moonloop.context", context_gc);
 }
 
 ml_Ctx **bind_fork(lua_State *L, ml_Ctx *cx)
@@ -141,10 +132,9 @@ ml_Ctx **bind_fork(lua_State *L, ml_Ctx *cx)
 ml_Ctx *bind_scratch(lua_State *L)
 {
     BindState *st = bind_state(L);
-    Scratch *s = lua_newuserdatauv(L, sizeof(*s), 1);
+    Scratch *s = bind_box(L, sizeof(*s), "moonloop.scratch", scratch_gc);
 
-    *s = (Scratch){.st = st};
-    set_gc(L, "moonloop.scratch", scratch_gc);
+    s->st = st;
     s->cx = st->spare ? st->spare : ml_ctx_new(0);
     st->spare = NULL;
     ml_ctx_set_cancel(s->cx, st->interrupt);
@@ -155,11 +145,7 @@ ml_Ctx *bind_scratch(lua_State *L)
 
 ml_Failure **bind_failure_box(lua_State *L)
 {
-    ml_Failure **box = lua_newuserdatauv(L, sizeof(*box), 0);
-
-    *box = NULL;
-    set_gc(L, "moonloop.failure", failure_gc);
-    return box;
+    return bind_box(L, sizeof(ml_Failure *), "moonloop.failure", failure_gc);
 }
 
 void bind_scratch_done(lua_State *L, int idx)
@@ -192,11 +178,7 @@ static int text_gc(lua_State *L)
 
 ml_Text *bind_text(lua_State *L)
 {
-    ml_Text *t = lua_newuserdatauv(L, sizeof(*t), 0);
-
-    *t = (ml_Text){0};
-    set_gc(L, "moonloop.text", text_gc);
-    return t;
+    return bind_box(L, sizeof(ml_Text), "moonloop.text", text_gc);
 }
 
 void bind_push_text(lua_State *L, ml_Text *t)
@@ -204,6 +186,12 @@ void bind_push_text(lua_State *L, ml_Text *t)
     lua_pushlstring(L, ml_text_z(t), t->n);
     ml_text_free(t);
     *t = (ml_Text){0};
+}
+
+int bind_give_text(lua_State *L, ml_Text *t)
+{
+    bind_push_text(L, t);
+    return 1;
 }
 
 /* ---- classes */
@@ -239,13 +227,10 @@ static int print_object(lua_State *L)
 
     lua_settop(L, 1);
     bind_check(L, 1, c);
-    ml_Ctx *cx = bind_scratch(L);
     ml_Text *t = bind_text(L);
 
-    c->print(L, cx, t);
-    bind_push_text(L, t);
-    bind_scratch_done(L, 2);
-    return 1;
+    c->print(L, t);
+    return bind_give_text(L, t);
 }
 
 static int next_entry(lua_State *L)
@@ -285,6 +270,15 @@ static int pairs_object(lua_State *L)
     return 3;
 }
 
+static int space_gc(lua_State *L)
+{
+    BindSpace **sp = lua_touserdata(L, 1);
+
+    bind_space_unref(*sp);
+    *sp = NULL;
+    return 0;
+}
+
 void bind_class(lua_State *L, const BindClass *c)
 {
     luaL_newmetatable(L, c->name);
@@ -314,6 +308,10 @@ void bind_class(lua_State *L, const BindClass *c)
     lua_pop(L, 1);
     if (c->meta)
         luaL_setfuncs(L, c->meta, 0);
+    if (c->in_space) {
+        lua_pushcfunction(L, space_gc);
+        lua_setfield(L, -2, "__gc");
+    }
     if (c->print) {
         lua_pushlightuserdata(L, (void *)(uintptr_t)c);
         lua_pushcclosure(L, print_object, 1);
@@ -331,6 +329,19 @@ void *bind_new(lua_State *L, const BindClass *c, size_t size, int n_uservalues)
     memset(p, 0, size);
     luaL_setmetatable(L, c->name);
     return p;
+}
+
+void *bind_new_in(lua_State *L, const BindClass *c, size_t size, BindSpace *sp)
+{
+    void *o = bind_new(L, c, size, 1);
+
+    if (!sp) {
+        bind_pressure(L, (size_t)32 * 1024);
+        sp = bind_space_new(L, bind_new_ctx(L));
+    }
+    bind_space_ref(sp);
+    *(BindSpace **)o = sp;
+    return o;
 }
 
 void *bind_test(lua_State *L, int idx, const BindClass *c)

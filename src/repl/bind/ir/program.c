@@ -14,39 +14,24 @@
 
 /* ---- pushing */
 
-void bind_push_module(lua_State *L, BindSpace *sp, const ml_Module *m)
-{
-    BindModule *o = bind_new(L, &bind_module_class, sizeof(*o), 1);
-
-    bind_space_ref(sp);
-    *o = (BindModule){sp, m};
-}
-
 void bind_push_func(lua_State *L, BindSpace *sp, const ml_Func *f)
 {
-    BindFunc *o = bind_new(L, &bind_func_class, sizeof(*o), 0);
+    BindFunc *o = bind_new_in(L, &bind_func_class, sizeof(*o), sp);
 
-    bind_space_ref(sp);
-    *o = (BindFunc){sp, f};
+    o->f = f;
 }
 
 void bind_push_buffer(lua_State *L, BindSpace *sp, const ml_Buffer *b)
 {
-    BindBuffer *o = bind_new(L, &bind_buffer_class, sizeof(*o), 0);
+    BindBuffer *o = bind_new_in(L, &bind_buffer_class, sizeof(*o), sp);
 
-    bind_space_ref(sp);
-    *o = (BindBuffer){sp, b};
+    o->b = b;
 }
 
 /* A module object without a module, whose space is there to be filled. */
 static BindModule *open_module(lua_State *L)
 {
-    BindModule *o = bind_new(L, &bind_module_class, sizeof(*o), 1);
-
-    bind_pressure(L, (size_t)32 * 1024);
-    o->sp = bind_space_new(L, bind_new_ctx(L));
-    bind_space_ref(o->sp);
-    return o;
+    return bind_new_in(L, &bind_module_class, sizeof(BindModule), NULL);
 }
 
 static void close_module(BindModule *o, const ml_Module *m)
@@ -246,16 +231,10 @@ void bind_read_file(lua_State *L, const char *path)
 {
     bind_may_read(L, path);
     int top = lua_gettop(L);
-    FILE **f = lua_newuserdatauv(L, sizeof(*f), 0);
+    FILE **f = bind_box(L, sizeof(*f), "moonloop.file", close_file);
     luaL_Buffer b;
     size_t n;
 
-    *f = NULL;
-    if (luaL_newmetatable(L, "moonloop.file")) {
-        lua_pushcfunction(L, close_file);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
     errno = 0;
     *f = fopen(path, "rb");
     if (!*f)
@@ -376,8 +355,7 @@ int bind_program_script(lua_State *L)
     else
         ml_print_module(cx, t, p.m, &o);
     ml_text_char(t, '\n');
-    bind_push_text(L, t);
-    return 1;
+    return bind_give_text(L, t);
 }
 
 static void push_hash(lua_State *L, uint64_t h)
@@ -558,11 +536,10 @@ static bool module_get(lua_State *L, const char *key)
     return true;
 }
 
-static void print_module(lua_State *L, ml_Ctx *cx, ml_Text *t)
+static void print_module(lua_State *L, ml_Text *t)
 {
     const ml_Module *m = ((BindModule *)lua_touserdata(L, 1))->m;
 
-    (void)cx;
     ml_text_add(t, "module");
     for (uint32_t k = 0; m && k < m->n; k++)
         ml_text_fmt(t, "%s %s", k ? "," : "", m->funcs[k]->name);
@@ -585,10 +562,8 @@ static bool module_program(lua_State *L, int idx, BindProgram *out)
     return o->m != NULL;
 }
 
-static const luaL_Reg module_meta[] = {{"__gc", bind_space_gc},
-                                       {"__eq", bind_program_eq},
-                                       {"__len", module_len},
-                                       {NULL, NULL}};
+static const luaL_Reg module_meta[] = {
+    {"__eq", bind_program_eq}, {"__len", module_len}, {NULL, NULL}};
 static const luaL_Reg module_methods[] = {{"script", bind_program_script},
                                           {"hash", bind_program_hash},
                                           {"func", module_func},
@@ -603,6 +578,7 @@ const BindClass bind_module_class = {
     .fields = module_fields,
     .get = module_get,
     .any_key = true,
+    .in_space = true,
     .print = print_module,
     .program = module_program,
 };
