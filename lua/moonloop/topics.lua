@@ -24,6 +24,7 @@ end
 for _, file in ipairs { "topics_moon", "topics_schedule", "topics_objects", "topics_te", "topics_session" } do
     core.load(file)(topic)
 end
+if moon.hooks.topics then moon.hooks.topics(topic) end -- of the program around Lua: its commands
 
 -- What the name without its table is; the first of several is the one that help shows.
 local by_last = {}

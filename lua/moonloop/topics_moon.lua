@@ -238,7 +238,7 @@ topic("moon.focus([s])", "the schedule that bare names of primitives work on", "
 local was = moon.focus()
 print(moon.focus(s) == s)
 if was then moon.focus(was) end]])
-topic("moon.hooks", "what the program around Lua wants to hear of, by name: schedule, typed", "For programs that embed the library.")
+topic("moon.hooks", "what the program around Lua wants to hear of, by name: schedule, typed, topics", "For programs that embed the library.")
 topic("moon.version", "the version of moonloop, as text", "", [[print(moon.version)]])
 topic("moon.features", "what this build can do, by name: llvm, cuda, tuning, interpreter", "", [[print(moon.features.llvm, moon.features.cuda)]])
 for _, f in ipairs { { "llvm", "whether programs can be compiled" }, { "cuda", "whether code for CUDA can be made: not in this version" },

@@ -49,7 +49,7 @@ topic("s:loops(block)", "handles of the loops above a block, outermost first", "
 topic("s:blocks()", "handles of all blocks of the function, in program order", "Nothing is recorded until one is used; get_block records.", [[print(table.unpack(s:blocks()))]])
 topic("s:handle(name)", "the handle of a loop or block, by any form of its name", ":help names lists the forms.", [[print(s:handle("C@-1"), s:handle("C").kind)]])
 topic("s:info(block)", "the properties of a block, each with its why where it fails", [[
-complete, reduction, affine, spatial, trivial_binding, region_cover, stage_pipeline, output: what primitives ask, each true or false. The table why tells of those that are false.]],
+complete, reduction, affine, spatial, trivial_binding, region_cover, stage_pipeline, output: what primitives ask, each true or false. The table why tells of those that are false. The rest is what :block tells: :help facts.]],
     [[
 local b = s:info("C")
 print(b.block, b.reduction, b.complete, b.why.complete)]])

@@ -19,8 +19,6 @@ BEGIN {
     only["cgraph.h"] = only["gvc.h"] = only["graphviz/cgraph.h"] = only["graphviz/gvc.h"] = "^src/draw/"
     only["xgboost/c_api.h"] = "^src/tune/model/xgb\\.c$"
     only["sqlite3.h"] = "^src/tune/db/"
-    # Circles are allowed here: panes, commands and bindings of the prompt share one session yet.
-    circles_allowed = "^repl(/|$)"
 }
 
 # What the README.md of a folder allows: the folders in backticks behind "- May include:".
@@ -79,7 +77,7 @@ FNR == 1 {
         there = folder_of(name)
         if (here != there && !is_allowed(here, there))
             print at "the README.md of " here " does not name " there " among what it may include"
-        if (here != there && here !~ circles_allowed && there !~ circles_allowed && !((here, there) in edge)) {
+        if (here != there && !((here, there) in edge)) {
             edge[here, there] = at "\"" name "\""
             n_to[here]++
             to_of[here, n_to[here]] = there

@@ -75,6 +75,8 @@ typedef struct ml_Fact {
 #define ML_VARIABLE(v)   ML_FACT_(ML_FACT_VAR, var, (v), NULL)
 #define ML_NUMBER(nm, x) ML_FACT_(ML_FACT_NUMBER, i, (int64_t)(x), (nm))
 #define ML_TEXT(z)       ML_FACT_(ML_FACT_TEXT, text, (z), NULL)
+/* A word that was typed: an empty one is seen as "". */
+#define ML_TYPED(z) ML_TEXT(*(z) ? (z) : "\"\"")
 /* A text in which {k} stands for the k-th fact; and an expression that only such a text
  * shows, marked nowhere. */
 #define ML_TEMPLATE     "template"

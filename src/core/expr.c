@@ -189,8 +189,8 @@ const ml_Expr *ml_expr_intern(ml_Ctx *cx, const ml_Expr *head, const ml_Expr *co
     return e;
 }
 
-const ml_Expr *ml_expr_node(ml_Ctx *cx, ml_ExprKind kind, ml_Dtype type,
-                            const ml_Expr *const *args, size_t n)
+static const ml_Expr *make_node(ml_Ctx *cx, ml_ExprKind kind, ml_Dtype type,
+                                const ml_Expr *const *args, size_t n)
 {
     const ml_Expr head = {.kind = (uint8_t)kind, .type = type};
     return ml_expr_intern(cx, &head, args, n);
@@ -332,18 +332,18 @@ const ml_Expr *ml_raw_binary(ml_Ctx *cx, ml_ExprKind kind, const ml_Expr *a,
     ml_Dtype t = a->type;
     if (ml_kind_compares(kind))
         t = ml_dtype_lanes(ML_DT_BOOL, t.lanes);
-    return ml_expr_node(cx, kind, t, (const ml_Expr *[]){a, b}, 2);
+    return make_node(cx, kind, t, (const ml_Expr *[]){a, b}, 2);
 }
 
 const ml_Expr *ml_raw_not(ml_Ctx *cx, const ml_Expr *a)
 {
     ML_ASSERT(ml_dtype_is_bool(a->type));
-    return ml_expr_node(cx, ML_EXPR_NOT, a->type, &a, 1);
+    return make_node(cx, ML_EXPR_NOT, a->type, &a, 1);
 }
 
 const ml_Expr *ml_raw_cast(ml_Ctx *cx, ml_Dtype t, const ml_Expr *e)
 {
-    return ml_expr_node(cx, ML_EXPR_CAST, t, &e, 1);
+    return make_node(cx, ML_EXPR_CAST, t, &e, 1);
 }
 
 static bool is_condition(const ml_Expr *c, const ml_Expr *t)
@@ -355,7 +355,7 @@ static bool is_condition(const ml_Expr *c, const ml_Expr *t)
 const ml_Expr *ml_select(ml_Ctx *cx, const ml_Expr *c, const ml_Expr *t, const ml_Expr *f)
 {
     ML_ASSERT(is_condition(c, t) && ml_dtype_eq(t->type, f->type));
-    return ml_expr_node(cx, ML_EXPR_SELECT, t->type, (const ml_Expr *[]){c, t, f}, 3);
+    return make_node(cx, ML_EXPR_SELECT, t->type, (const ml_Expr *[]){c, t, f}, 3);
 }
 
 /* The dtype of a load: the element's, times the lanes of the last index. */
@@ -394,14 +394,14 @@ const ml_Expr *ml_ramp(ml_Ctx *cx, const ml_Expr *base, const ml_Expr *stride,
     ML_ASSERT(base->type.lanes == 1 && stride->type.lanes == 1);
     ML_ASSERT(lanes > 1 && lanes <= UINT16_MAX);
     stride = ml_cast(cx, base->type, stride);
-    return ml_expr_node(cx, ML_EXPR_RAMP, ml_dtype_lanes(base->type, lanes),
-                        (const ml_Expr *[]){base, stride}, 2);
+    return make_node(cx, ML_EXPR_RAMP, ml_dtype_lanes(base->type, lanes),
+                     (const ml_Expr *[]){base, stride}, 2);
 }
 
 const ml_Expr *ml_broadcast(ml_Ctx *cx, const ml_Expr *e, unsigned lanes)
 {
     ML_ASSERT(e->type.lanes == 1 && lanes > 1 && lanes <= UINT16_MAX);
-    return ml_expr_node(cx, ML_EXPR_BROADCAST, ml_dtype_lanes(e->type, lanes), &e, 1);
+    return make_node(cx, ML_EXPR_BROADCAST, ml_dtype_lanes(e->type, lanes), &e, 1);
 }
 
 const ml_Expr *ml_shuffle(ml_Ctx *cx, const ml_Expr *const *vectors, size_t n_vec,

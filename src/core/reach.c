@@ -61,14 +61,6 @@ void ml_reach_add(ml_Reach *r, const char *path, bool below)
     free(real);
 }
 
-void ml_reach_free(ml_Reach *r)
-{
-    for (size_t k = 0; k < r->n; k++)
-        free(r->path[k]);
-    free(r->path);
-    *r = (ml_Reach){0};
-}
-
 /* folder: real is one, and asked for with what lies in it. */
 static bool covers(const ml_Reach *r, const char *real, bool folder)
 {

@@ -15,7 +15,6 @@ typedef struct ml_Reach {
  * is one. The root of the file system is never a folder that was named. A path that leads
  * nowhere adds nothing. */
 void ml_reach_add(ml_Reach *r, const char *path, bool below);
-void ml_reach_free(ml_Reach *r);
 /* Whether `path` leads to a regular file that may be read, or to no file in a folder whose
  * files may: that there is none is then no secret. false: the error not-supported, in the
  * same words whether the file exists or not. Links made while this looks are not seen. */

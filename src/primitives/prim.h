@@ -174,7 +174,6 @@ const ml_Block *ml_call_block(const ml_Call *c, ml_Uid uid);
 const ml_Func *ml_call_func(const ml_Call *c);
 /* Replaces the statement of `uid` (NULL: removes it) in c->p. */
 void ml_call_replace(ml_Call *c, ml_Uid uid, const ml_Stmt *with);
-void ml_call_replace_body(ml_Call *c, const ml_Stmt *body);
 void ml_call_note(ml_Call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ml_call_return_loop(ml_Call *c, const ml_Stmt *loop);
 void ml_call_return_block(ml_Call *c, ml_Uid tag);

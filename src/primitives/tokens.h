@@ -43,6 +43,7 @@ ml_Str ml_token_inside(ml_Token k);
 const char *ml_token_string(ml_Ctx *cx, ml_Token k);
 
 bool ml_is_name_char(char c);               /* letter, digit, _ */
+bool ml_is_name(const char *z);             /* a name by its letters; it may be a keyword */
 extern const char *const ml_lua_keywords[]; /* NULL ends them */
 bool ml_is_lua_keyword(ml_Str w);
 

@@ -6,7 +6,8 @@
 #include "repl/run/scratch.h"
 
 static const ml_Command COMMANDS[] = {
-#define ML_COMMAND(name, group, args, help, fn, is) {name, group, args, help, fn, is},
+#define ML_COMMAND(name, group, args, help, fn, is, text, example)                         \
+    {name, group, args, help, fn, is, text, example},
 #include "repl/command/commands.def"
 #undef ML_COMMAND
 };

@@ -329,7 +329,7 @@ int main(int argc, char **argv)
     if (o.show && !ml_streq(o.show, "help-all"))
         return show(o.show);
     if (o.transcript)
-        return ml_transcript_run(argv[0], o.args, o.n_args, o.update);
+        return ml_transcript_run(o.args, o.n_args, o.update);
     session.argv0 = argv[0];
     session.about = say_features;
     session.batch = o.batch;

@@ -91,7 +91,6 @@ size_t ml_tuner_records(const ml_Tuner *t, const ml_Record *const **out);
  * ml_tuner_take_db. */
 ml_Db *ml_tuner_db(ml_Tuner *t);
 ML_GIVES ml_Db *ml_tuner_take_db(ml_Tuner *t); /* NULL: it is opts.db */
-int64_t ml_tuner_workload(const ml_Tuner *t);
 void ml_tuner_free(ml_Tuner *t); /* jobs in progress are lost; NULL is fine */
 
 /* 16 hex digits by which the database knows a function, in cx; func NULL: the only one. */

@@ -21,8 +21,8 @@ static const ml_Buffer *shared_write(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_U
         for (size_t m = 0; m < users.n; m++)
             if (users.v[m] != b && ml_block_writes(p, scope, users.v[m], buf)) {
                 if (why)
-                    *why = ml_format(cx, "2, block %s writes %s too",
-                                     ml_shown(cx, users.v[m]), ml_shown(cx, buf));
+                    *why = ml_format(cx, "block %s writes %s too", ml_shown(cx, users.v[m]),
+                                     ml_shown(cx, buf));
                 return buf;
             }
     }
@@ -54,7 +54,7 @@ static bool meets_other_writer(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_B
                 continue;
             if (why)
                 *why = ml_format(cx,
-                                 "2, block %s writes elements of %s that it writes in "
+                                 "block %s writes elements of %s that it writes in "
                                  "another iteration",
                                  ml_shown(cx, users.v[m]), ml_shown(cx, buf));
             return true;
@@ -71,7 +71,7 @@ static int complete_rest(ml_Ctx *cx, const ml_Block *b, const char **why)
         for (size_t m = 0; m < b->n_writes; m++)
             if (b->reads[k].buffer->uid == b->writes[m].buffer->uid) {
                 if (why)
-                    *why = ml_format(cx, "3, it both reads and writes %s",
+                    *why = ml_format(cx, "it both reads and writes %s",
                                      ml_shown(cx, b->reads[k].buffer));
                 return 3;
             }
@@ -83,7 +83,7 @@ static int not_spatial(ml_Ctx *cx, const ml_Block *b, const char **why)
     for (size_t k = 0; k < b->n_iters; k++)
         if (b->iters[k].kind != ML_ITER_SPATIAL) {
             if (why)
-                *why = ml_format(cx, "1, iter %s is %s", b->iters[k].var->hint,
+                *why = ml_format(cx, "iter %s is %s", b->iters[k].var->hint,
                                  ml_iter_kind_name((ml_IterKind)b->iters[k].kind));
             return 1;
         }
@@ -228,13 +228,13 @@ static int stores_violation(ml_Ctx *cx, const ml_Block *b, const char **why,
         *undeclared = s.undeclared;
     if (s.undeclared) {
         if (why)
-            *why = ml_format(cx, "5, it stores to %s, which is not among its writes",
+            *why = ml_format(cx, "it stores to %s, which is not among its writes",
                              ml_shown(cx, s.undeclared));
         return 5;
     }
     if (s.at_reduce) {
         if (why)
-            *why = ml_format(cx, "5, an index of a store to %s uses a reduce iter",
+            *why = ml_format(cx, "an index of a store to %s uses a reduce iter",
                              ml_shown(cx, s.at_reduce));
         return 5;
     }
@@ -248,18 +248,18 @@ static int reduction_first(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block
 
     if (!b->init) {
         if (why)
-            *why = "1, it has no init";
+            *why = "it has no init";
         return 1;
     }
     if (!ml_is_affine(cx, f, p, b->tag, why ? &affine : NULL)) {
         if (why)
-            *why = ml_format(cx, "2, its binding is not affine: %s", affine ? affine : "?");
+            *why = ml_format(cx, "its binding is not affine: %s", affine ? affine : "?");
         return 2;
     }
     for (size_t k = 0; k < b->n_iters; k++)
         if (b->iters[k].kind != ML_ITER_SPATIAL && b->iters[k].kind != ML_ITER_REDUCE) {
             if (why)
-                *why = ml_format(cx, "3, iter %s is %s", b->iters[k].var->hint,
+                *why = ml_format(cx, "iter %s is %s", b->iters[k].var->hint,
                                  ml_iter_kind_name((ml_IterKind)b->iters[k].kind));
             return 3;
         }

@@ -23,7 +23,7 @@ enum { SECONDS = 20, PATH_SIZE = 1024 };
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static const char *const commands[] = {
-#define ML_COMMAND(name, group, args, help, fn, is) name,
+#define ML_COMMAND(name, group, args, help, fn, is, text, example) name,
 #include "repl/command/commands.def"
 #undef ML_COMMAND
 };

@@ -3,6 +3,7 @@
  * resolves.
  */
 #include "fixture.h"
+#include "primitives/call/render.h"
 
 static ml_Uid uid_of(Fixture *fx, const char *name)
 {
@@ -82,6 +83,26 @@ static void every_form_resolves(void **state)
     assert_null(ml_resolve_buffer(fx.s, "X"));
     assert_int_equal(ML_E_BUFFER_NOT_FOUND, ml_schedule_error(fx.s)->code);
     fx_apply(&fx, "reorder(\"C/*\")");
+    fx_close(&fx);
+}
+
+static void an_empty_word_is_seen_in_a_message(void **state)
+{
+    static const char *const calls[][2] = {
+        {"get_loops(\"\")", "no block is named \"\""},
+        {"parallel(\"\")", "no loop is named \"\""},
+        {"bind(\"i\", \"\")", "thread_axis: \"\" is no thread axis"},
+    };
+    Fixture fx;
+
+    fx_stages(&fx, 16, "i");
+    for (size_t k = 0; k < ML_COUNT(calls); k++) {
+        assert_false(fx_try(&fx, calls[k][0]));
+        ml_Failure *f = ml_failure_take(fx.s);
+
+        assert_non_null(strstr(ml_failure_message(f), calls[k][1]));
+        ml_failure_free(f);
+    }
     fx_close(&fx);
 }
 
@@ -173,6 +194,7 @@ int main(void)
         cmocka_unit_test(names_are_unique_and_kept),
         cmocka_unit_test(siblings_in_the_tree_may_share_names),
         cmocka_unit_test(every_form_resolves),
+        cmocka_unit_test(an_empty_word_is_seen_in_a_message),
         cmocka_unit_test(what_does_not_resolve_says_why),
         cmocka_unit_test(loops_inside_a_leaf_block_have_no_name),
         cmocka_unit_test(a_displayed_name_resolves_to_what_it_is_displayed_on),

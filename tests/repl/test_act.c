@@ -31,7 +31,7 @@ static int start(void **state)
     setenv("XDG_DATA_HOME", "/nonexistent", 1); /* no tilings that were tuned here */
     open_session(&f->ss, 100, ML_MODE_TYPED);
     ml_view_init(&f->v, &f->ss, 100, 30, false);
-    ml_act_be_patient(&f->v);
+    f->ss.patient = true;
     ml_view_run(&f->v, MATMUL_LINE);
     assert_non_null(f->ss.focus);
     *state = f;

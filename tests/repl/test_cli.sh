@@ -469,6 +469,11 @@ ended_by TERM -b -e "$loop"
 [ "$status" = 143 ]
 verdict 'ends with 143 by SIGTERM'
 
+# ---- Lua's names are the user's
+typed 'moon = nil for k in pairs(package.loaded) do package.loaded[k] = nil end' ':help split' ':apropos fuse' 'print(7 * 6)'
+[ "$status" = 0 ] && grep -q '^42$' out && grep -q 'cut a loop into nested loops' out
+verdict 'tells of names without the global moon'
+
 # ---- what a line or a name holds does not reach the screen as it is
 typed 'error("\27[2Jboom")'
 [ "$status" = 1 ] && grep -q '\\27\[2Jboom' err && ! LC_ALL=C grep -q "$(printf '\033')" err

@@ -102,6 +102,8 @@ static const char *const LINES[] = {
     "fuse(loops('C')[1], loops('C')[2])",
     "vectorize(loops('C')[3])",
     "decompose_reduction('C', 'k')",
+    ":diff",
+    ":diff 0 1",
     ":goto 0",
     ":goto 1",
     ":set regions always",
@@ -147,7 +149,7 @@ static void what_is_kept_changes_nothing(void **state)
     for (int round = 0; round < 400; round++) {
         const char *line = LINES[any(ML_COUNT(LINES))];
 
-        ml_echo_forget(&anew);
+        ml_program_forget(&anew);
         ml_text_clear(&a);
         ml_text_clear(&b);
         bool ok = ml_run(&kept, NULL, line);

@@ -227,6 +227,8 @@ static void commands_and_functions_agree(void **state)
                  "end\n"
                  "rows('counts', s:counts(), '--all')\n"
                  "rows('versions', s:versions())\n"
+                 "rows('block', {s:info('C')}, 'C')\n"
+                 "rows('machine', {moon.machine()})\n"
                  "local c = moon.check(s, {seed = moon.get('seed')})\n"
                  "rows('check', {c.functions.main})\n"
                  "local t = rows('counts', s:counts(), '--all')\n"

@@ -159,12 +159,31 @@ static void the_end_comes_last_first(void **state)
     ml_text_free(&told.log);
 }
 
+static void on_tick(void *user, ml_Session *ss)
+{
+    (void)ss;
+    ++*(int *)user;
+}
+
+static void long_work_ticks(void **state)
+{
+    ml_Session *ss = *state;
+    int ticks = 0;
+    ml_Observer o = {.name = "ticks", .user = &ticks, .on_tick = on_tick};
+
+    ml_session_observe(ss, &o);
+    run_line(ss, ":check");
+    assert_true(ticks >= 1); /* one at once, the next a tenth of a second later */
+    ml_session_unobserve(ss, &o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE(lines_are_told),
         FIXTURE(inner_lines_have_a_depth),
         FIXTURE(one_takes_another_away),
+        FIXTURE(long_work_ticks),
         cmocka_unit_test(the_end_comes_last_first),
     };
 

@@ -470,7 +470,7 @@ if command -v script >/dev/null && script -qc true seen </dev/null >/dev/null 2>
     tty=$(cat name 2>/dev/null)
     printf '%s\n' 's = schedule(workload.matmul(64, 64, 64))' ":dashboard $tty" 'split("j", {auto, 16})' 'parallel("i")' 'print("at one")' >few
     begin few
-    within grep -q 'at one' out && within grep -q 'matmul v2   \[2\] parallel' seen && grep -q 'i 64 parallel' seen && grep -q 'for i in T.parallel(64)' seen
+    within grep -q 'at one' out && within grep -q 'matmul v2   \[2\] parallel' seen && grep -q 'i 64' seen && grep -q 'for i in T.parallel(64)' seen
     verdict 'the dashboard follows in another terminal'
     kill "$(cat inner)" "$other" 2>/dev/null
     wait "$other" 2>/dev/null

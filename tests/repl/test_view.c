@@ -473,8 +473,8 @@ static void help_lists_every_request_with_its_keys(void **state)
 
     press(f, "?");
     shows(f, "─ Help ");
-    for (size_t k = 0; k < f->v.frame->page.v.n; k++)
-        ml_text_fmt(&all, "%s\n", f->v.frame->page.v.v[k].text);
+    for (size_t k = 0; k < f->v.page.v.n; k++)
+        ml_text_fmt(&all, "%s\n", f->v.page.v.v[k].text);
     for (int r = 0; r < ML_N_REQUESTS; r++)
         if (!strstr(ml_text_z(&all), ml_key_info[r].help))
             fail_msg("help does not tell of %s", ml_key_info[r].name);
@@ -536,10 +536,10 @@ static void what_a_command_prints_can_be_read_and_goes_to_the_log(void **state)
     press(f, ":");
     type(f, "show");
     press(f, "enter");
-    assert_true(f->v.frame->paging);
+    assert_true(f->v.paging);
     shows(f, "T.Buffer((128, 128)");
     press(f, "q");
-    assert_false(f->v.frame->paging);
+    assert_false(f->v.paging);
     assert_non_null(strstr(ml_text_z(&f->v.log), "T.Buffer((128, 128)"));
     assert_false(f->v.quit);
 }

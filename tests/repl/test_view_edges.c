@@ -149,8 +149,8 @@ static void what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it(void 
     press(f, "z 8");
     shows(f, "counted");
     hides(f, "an element");
-    f->v.frame->pressed = always;
-    f->v.frame->pressed_user = &asked;
+    f->v.pressed = always;
+    f->v.pressed_user = &asked;
     assert_true(ml_view_rests(&f->v));
     assert_true(ml_view_rest(&f->v));
     assert_true(asked > 0);
@@ -159,7 +159,7 @@ static void what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it(void 
     shows(f, "counting is stopped; 8 goes on with it");
     assert_false(ml_view_rests(&f->v));
     shows(f, "not counted; 8 counts it");
-    f->v.frame->pressed = NULL;
+    f->v.pressed = NULL;
     press(f, "8");
     while (ml_view_rest(&f->v)) {
     }

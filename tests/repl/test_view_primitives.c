@@ -50,7 +50,7 @@ static void open_view(Drive *d)
     d->ss.out.sink.out = d->ss.out.sink.err = NULL;
     ml_text_free(&program);
     ml_view_init(&d->v, &d->ss, 100, 40, false);
-    ml_act_be_patient(&d->v);
+    d->ss.patient = true;
 }
 
 static void close_view(Drive *d)
@@ -99,7 +99,7 @@ static void type_arguments(Drive *d)
 static bool done(const Drive *d)
 {
     if (d->p->no_version) /* it asks, or draws: the line went well */
-        return d->v.act->open == ML_ACT_NONE && !d->v.frame->message_is_error &&
+        return d->v.act->open == ML_ACT_NONE && !d->v.message_is_error &&
                strstr(ml_text_z((ml_Text *)(uintptr_t)&d->v.lua), d->p->name);
     return ml_schedule_version(d->ss.focus) > 0;
 }
@@ -125,7 +125,7 @@ static bool answer(Drive *d)
             break;
         case ML_ACT_MENU:
             press(d, "enter");
-            if (d->v.act->open == ML_ACT_MENU && d->v.frame->message_is_error)
+            if (d->v.act->open == ML_ACT_MENU && d->v.message_is_error)
                 press(d, "down");
             break;
         case ML_ACT_CHOICE:

@@ -11,7 +11,7 @@ readme() { # FOLDER ALLOWED
 }
 clean() { # writes files that keep all rules
     rm -rf src/*/*.[ch] src/*/*.def src/*/*/ doc/* lua
-    for d in core verify; do readme $d core; done
+    for d in core verify repl; do readme $d core; done
     printf '/*\n * a - a module that keeps the rules: no strcpy(), no malloc().\n */\n#include "moonloop/core/a.h"\n\n#include <stdio.h>\n' >src/core/a.c
     printf 'const char *ml_a = "gets(x)"; // sprintf(y)\n' >>src/core/a.c
     printf '/* a - a header. */\n#ifndef ML_CORE_A_H\n#define ML_CORE_A_H\nextern const char *ml_a;\n#endif\n' >src/core/a.h
@@ -39,6 +39,7 @@ body() { # LINES: a function of so many lines, braces included, in the file for 
 }
 room() { # FOLDER NAME INCLUDES...: a header in a folder of the library
     mkdir -p "src/$1" && readme "$1" "${1%%/*}"
+    [ "${1%%/*}" != repl ] || sed -i 's/`repl` and/`core` and its folders, `repl` and/' "src/$1/README.md"
     printf '/* %s - a header. */\n#ifndef ML_%s_H\n#define ML_%s_H\n' "$2" "${2^^}" "${2^^}" >"src/$1/$2.h"
     printf '#include "%s"\n' "${@:3}" | sed '/"repl/! s|"|&moonloop/|' >>"src/$1/$2.h" && echo '#endif' >>"src/$1/$2.h"
 }
@@ -89,8 +90,13 @@ room core/top top core/low/low.h
 finds 'a circle of three folders' 'circle: core/[a-z]* -> core/[a-z]* -> core/[a-z]* -> core/'
 clean && room repl/view view repl/bind/bind.h
 room repl/bind bind repl/view/view.h
-rm src/repl/*/README.md
-accepts 'circles of the prompt, and its rooms without a README'
+finds 'a circle of folders of the prompt' 'circle: repl/view -> repl/bind -> repl/view\|circle: repl/bind -> repl/view -> repl/bind'
+clean && room repl/bind bind core/a.h
+printf '/* b - no word of it. */\nint ml_b;\n' >src/repl/bind/b.c
+finds 'a file of the bindings that has nothing to do with Lua' 'src/repl/bind/b.c: a file of repl/bind/'
+clean && room repl/view view core/a.h
+rm src/repl/view/README.md
+finds 'a folder of the prompt without a README' 'src/repl/view: no README.md'
 clean && room core/low low core/a.h
 rm src/core/low/README.md
 finds 'a folder of the library without a README' 'src/core/low: no README.md'
@@ -114,6 +120,21 @@ clean && { echo '/* long: */' && body 300; } >>src/core/a.c
 finds 'a long switch that does not say why' 'f has 300 lines'
 clean && { echo '/* long: one case a kind */' && body 50 && echo && body 101; } >>src/core/a.c
 finds 'a long function behind an excused one' 'src/core/a.c:61: f has 101 lines'
+
+exports() { # FILE...: who names the function that the header declares, besides where it is defined
+    clean && sed -i 's/^extern/int ml_b(void);\n&/' src/core/a.h
+    printf 'int ml_b(void)\n{\n    return 0;\n}\n' >>src/core/a.c
+    for f; do printf '/* f - a file. */\n#include "moonloop/core/a.h"\nint f(void) { return ml_b(); }\n' >"$f"; done
+}
+exports
+finds 'a function that nobody calls' 'src/core/a.h:4: ml_b is named nowhere else'
+exports && echo 'int ml_c(void) { return ml_b(); }' >>src/core/a.c
+finds 'a function that its own file alone calls' 'src/core/a.h:4: ml_b is used in one file'
+exports src/verify/f.c
+accepts 'a function that another file calls'
+mkdir -p examples && exports examples/f.c
+accepts 'a function that an example calls'
+rm -r examples
 
 clean && chapter && echo '/* Source: lowering 2.1, 2.2 and 2.4; DESIGN section 3. See lowering.md 2.' >>src/core/a.c
 echo ' * Prose (lowering 2.1 "One", 2.4), design 3. In 9 lines. */' >>src/core/a.c

@@ -151,7 +151,6 @@ bool ml_llvm_text(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
                   const ml_CodeOpts *o, const ml_CodeText *what, ml_Text *out);
 uint32_t ml_llvm_line_at(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
                          const ml_CodeOpts *o, const char *symbol, int64_t offset);
-ml_Ctx *ml_cg_error_ctx(ml_Cg *g);
 /* Marks the emission as failed: not-supported, or codegen-failed. */
 void ml_cg_unsupported(ml_Cg *g, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -4,7 +4,9 @@
 #include "codegen/worker/timing.h"
 #include "core/vec.h"
 
-void ml_time_summary(ml_Ctx *cx, const double *samples, size_t n, ml_TimeReport *out)
+/* Median, minimum and the rest of samples in any order. */
+static void summarise_samples(ml_Ctx *cx, const double *samples, size_t n,
+                              ml_TimeReport *out)
 {
     double *v = ML_ARRAY(cx, double, n + 1);
 
@@ -58,7 +60,7 @@ bool ml_time_contest(ml_Ctx *cx, const ml_Contender *c, size_t n, const ml_WorkS
                 ml_push(cx, &all[k], r->samples[s]);
         }
     for (size_t k = 0; k < n; k++)
-        ml_time_summary(cx, all[k].v, all[k].n, &reports[k]);
+        summarise_samples(cx, all[k].v, all[k].n, &reports[k]);
     return true;
 }
 

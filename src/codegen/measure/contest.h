@@ -32,7 +32,5 @@ typedef struct ml_Contender {
 } ml_Contender;
 bool ml_time_contest(ml_Ctx *cx, const ml_Contender *c, size_t n, const ml_WorkSet *set,
                      const ml_TimeOpts *o, int rounds, ml_TimeReport *reports);
-/* Median, minimum and the rest of samples in any order. */
-void ml_time_summary(ml_Ctx *cx, const double *samples, size_t n, ml_TimeReport *out);
 
 #endif

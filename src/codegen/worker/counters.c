@@ -28,14 +28,13 @@ enum { MAX_THREADS = 256 };
 static const struct {
     uint32_t type;
     uint64_t config;
-    const char *name;
 } EVENTS[ML_COUNTERS] = {
-    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "cycles"},
-    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, "instructions"},
-    {PERF_TYPE_HW_CACHE, MISSES(PERF_COUNT_HW_CACHE_L1D), "L1 misses"},
-    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, "last-level misses"},
-    {PERF_TYPE_HW_CACHE, MISSES(PERF_COUNT_HW_CACHE_DTLB), "TLB misses"},
-    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES, "branch misses"},
+    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},         /* cycles */
+    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},       /* instructions */
+    {PERF_TYPE_HW_CACHE, MISSES(PERF_COUNT_HW_CACHE_L1D)},  /* L1 misses */
+    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},       /* last-level misses */
+    {PERF_TYPE_HW_CACHE, MISSES(PERF_COUNT_HW_CACHE_DTLB)}, /* TLB misses */
+    {PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},      /* branch misses */
 };
 
 typedef struct Watch {
@@ -43,11 +42,6 @@ typedef struct Watch {
     pid_t thread[MAX_THREADS];
     int fd[ML_COUNTERS][MAX_THREADS]; /* -1: not open */
 } Watch;
-
-const char *ml_counter_name(ml_Counter c)
-{
-    return EVENTS[c].name;
-}
 
 static void find_threads(Watch *w)
 {

@@ -102,7 +102,6 @@ typedef struct ml_Counters {
     uint32_t known; /* bit k: v[k] was counted */
     double v[ML_COUNTERS];
 } ml_Counters;
-const char *ml_counter_name(ml_Counter c); /* "cycles", "L1 misses" */
 /* Why there are none, one line. */
 void ml_counters_why(ml_Text *t, int32_t error);
 

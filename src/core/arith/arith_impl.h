@@ -85,7 +85,6 @@ int64_t ml_sat_add(int64_t a, int64_t b);
 int64_t ml_sat_mul(int64_t a, int64_t b);
 ml_Bound ml_bound_dtype(ml_Dtype t);
 ml_Bound ml_bound_meet(ml_Bound a, ml_Bound b); /* b when they do not meet */
-ml_Bound ml_bound_join(ml_Bound a, ml_Bound b);
 /* ADD ... MAX of two mathematical integers; a zero divisor is assumed away. */
 ml_Bound ml_bound_binary(ml_ExprKind k, ml_Bound a, ml_Bound b);
 /* The residues of x % m when x is in `x` and in the set `mo` (m > 0). */

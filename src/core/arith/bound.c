@@ -66,7 +66,7 @@ ml_Bound ml_bound_meet(ml_Bound a, ml_Bound b)
     return r.lo > r.hi ? b : r;
 }
 
-ml_Bound ml_bound_join(ml_Bound a, ml_Bound b)
+static ml_Bound join_bounds(ml_Bound a, ml_Bound b)
 {
     return (ml_Bound){min64(a.lo, b.lo), max64(a.hi, b.hi)};
 }
@@ -111,8 +111,8 @@ static ml_Bound bound_div(ml_Bound a, ml_Bound b, int64_t (*op)(int64_t, int64_t
     if (b.hi == 0)
         b.hi = -1;
     if (b.lo < 0 && b.hi > 0)
-        return ml_bound_join(corners(a, (ml_Bound){b.lo, -1}, op),
-                             corners(a, (ml_Bound){1, b.hi}, op));
+        return join_bounds(corners(a, (ml_Bound){b.lo, -1}, op),
+                           corners(a, (ml_Bound){1, b.hi}, op));
     return corners(a, b, op);
 }
 
@@ -262,8 +262,7 @@ static ml_Bound call_bound(ml_Arith *ar, const ml_Expr *e, ml_Bound whole)
         return whole;
     }
     if (ml_is_op(e, ML_OP_IF_THEN_ELSE))
-        return ml_bound_join(ml_arith_bound(ar, e->args[1]),
-                             ml_arith_bound(ar, e->args[2]));
+        return join_bounds(ml_arith_bound(ar, e->args[1]), ml_arith_bound(ar, e->args[2]));
     if (ml_is_op(e, ML_OP_LIKELY))
         return ml_arith_bound(ar, e->args[0]);
     return whole;
@@ -300,7 +299,7 @@ static ml_Bound bound_of(ml_Arith *ar, const ml_Expr *e, ml_Bound whole)
     case ML_EXPR_MIN:
     case ML_EXPR_MAX: r = binary_bound(ar, e); break;
     case ML_EXPR_SELECT:
-        r = ml_bound_join(ml_arith_bound(ar, e->args[1]), ml_arith_bound(ar, e->args[2]));
+        r = join_bounds(ml_arith_bound(ar, e->args[1]), ml_arith_bound(ar, e->args[2]));
         break;
     case ML_EXPR_CAST:
         if (ml_dtype_is_int(e->args[0]->type) || ml_dtype_is_bool(e->args[0]->type))

@@ -79,7 +79,8 @@ static bool match_operator(const Goal *g, ml_RuleMatch *m)
     return false;
 }
 
-bool ml_rule_match(const ml_Pat *p, const ml_Expr *e, ml_RuleMatch *m)
+/* Whether e is an instance of p. */
+static bool match_rule(const ml_Pat *p, const ml_Expr *e, ml_RuleMatch *m)
 {
     memset(m, 0, sizeof(*m));
     return match_goals(&(Goal){p, e, NULL}, m);
@@ -161,13 +162,15 @@ static bool bounds_say(unsigned op, ml_Bound a, ml_Bound b)
            (bounds_say(ML_EXPR_LT, a, b) || bounds_say(ML_EXPR_LT, b, a));
 }
 
+static const ml_Expr *build_term(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m);
+
 static bool proved(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
 {
     ml_Cmp c;
 
     if (bounds_say(p->op, pat_bound(ar, p->a, m), pat_bound(ar, p->b, m)))
         return true;
-    const ml_Expr *a = ml_rule_build(ar, p->a, m), *b = ml_rule_build(ar, p->b, m);
+    const ml_Expr *a = build_term(ar, p->a, m), *b = build_term(ar, p->b, m);
     if (!a || !b)
         return false;
     c = ml_compare(ar, a, b);
@@ -186,12 +189,12 @@ static bool proved(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
     return false;
 }
 
-bool ml_rule_holds(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
+static bool rule_holds(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
 {
     if (p->op == ML_EXPR_AND)
-        return ml_rule_holds(ar, p->a, m) && ml_rule_holds(ar, p->b, m);
+        return rule_holds(ar, p->a, m) && rule_holds(ar, p->b, m);
     if (p->op == ML_EXPR_OR)
-        return ml_rule_holds(ar, p->a, m) || ml_rule_holds(ar, p->b, m);
+        return rule_holds(ar, p->a, m) || rule_holds(ar, p->b, m);
     if (p->op == ML_P_PROVE)
         return proved(ar, p->a, m);
     if (p->op == ML_P_CONG) {
@@ -233,7 +236,7 @@ static bool brings_overflow(ml_Arith *ar, ml_ExprKind k, const ml_Expr *a, const
     return r.lo < in.lo || r.hi > in.hi;
 }
 
-const ml_Expr *ml_rule_build(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
+static const ml_Expr *build_term(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
 {
     int64_t v;
 
@@ -242,12 +245,12 @@ const ml_Expr *ml_rule_build(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
     if (p->op == ML_P_TRUTH)
         return ml_bool(ar->cx, p->v != 0);
     if (p->op == ML_EXPR_NOT) {
-        const ml_Expr *e = ml_rule_build(ar, p->a, m);
+        const ml_Expr *e = build_term(ar, p->a, m);
         return e ? ml_not(ar->cx, e) : NULL;
     }
     if (p->op == ML_EXPR_SELECT) {
-        const ml_Expr *c = ml_rule_build(ar, p->a, m), *t = ml_rule_build(ar, p->b, m);
-        const ml_Expr *f = ml_rule_build(ar, p->c, m);
+        const ml_Expr *c = build_term(ar, p->a, m), *t = build_term(ar, p->b, m);
+        const ml_Expr *f = build_term(ar, p->c, m);
         return c && t && f ? ml_select(ar->cx, c, t, f) : NULL;
     }
     if (p->op == ML_P_NUM || p->op == ML_P_GCD ||
@@ -258,7 +261,7 @@ const ml_Expr *ml_rule_build(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m)
             return ml_int_ok(m->type, v) ? ml_int(ar->cx, m->type, v) : NULL;
     }
     if (p->op >= ML_EXPR_ADD && p->op <= ML_EXPR_OR) {
-        const ml_Expr *a = ml_rule_build(ar, p->a, m), *b = ml_rule_build(ar, p->b, m);
+        const ml_Expr *a = build_term(ar, p->a, m), *b = build_term(ar, p->b, m);
         if (!a || !b ||
             (p->op <= ML_EXPR_MUL && brings_overflow(ar, (ml_ExprKind)p->op, a, b)))
             return NULL;
@@ -281,9 +284,9 @@ const ml_Expr *ml_rule_apply(ml_Arith *ar, const ml_RuleSet *set, const ml_Expr 
         if (!straight && !(ml_kind_commutes(e->kind) && (l >= ML_EXPR_KINDS || l == er) &&
                            (q >= ML_EXPR_KINDS || q == el)))
             continue;
-        if (!ml_rule_match(r->from, e, &m) || (r->when && !ml_rule_holds(ar, r->when, &m)))
+        if (!match_rule(r->from, e, &m) || (r->when && !rule_holds(ar, r->when, &m)))
             continue;
-        const ml_Expr *to = ml_rule_build(ar, r->to, &m);
+        const ml_Expr *to = build_term(ar, r->to, &m);
         if (!to || to == e)
             continue;
         *again = r->again;

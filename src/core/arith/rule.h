@@ -51,10 +51,6 @@ typedef struct ml_RuleMatch {
     const ml_Expr *slot[ML_RULE_SLOTS];
 } ml_RuleMatch;
 
-/* Whether e is an instance of p. */
-bool ml_rule_match(const ml_Pat *p, const ml_Expr *e, ml_RuleMatch *m);
-bool ml_rule_holds(ml_Arith *ar, const ml_Pat *when, ml_RuleMatch *m);
-const ml_Expr *ml_rule_build(ml_Arith *ar, const ml_Pat *p, ml_RuleMatch *m); /* or NULL */
 /* The first rule of the set that applies to e, done; NULL: none. */
 const ml_Expr *ml_rule_apply(ml_Arith *ar, const ml_RuleSet *set, const ml_Expr *e,
                              bool *again);

@@ -28,5 +28,10 @@ void ml_text_int(ml_Text *t, int64_t v);
 /* The shortest decimal that reads back to the same double, with a point or an exponent:
  * 2.0, 0.1, 1e-05; inf, -inf, nan by name. */
 void ml_text_double(ml_Text *t, double v);
+/* For %g: v, or a NaN without the sign that printf would show. */
+static inline double ml_plain_nan(double v)
+{
+    return v != v ? __builtin_nan("") : v;
+}
 
 #endif

@@ -56,8 +56,9 @@ static void enter_child(const ml_Stmt *st, bool in_init, void *user)
         ml_stmt_children(st, enter_child, &below);
 }
 
-void ml_index_enter(ml_Ctx *cx, ml_Index *ix, const ml_Stmt *st, ml_Uid parent,
-                    uint32_t func)
+/* Enters all loops and blocks of st, the nearest one above being `parent`. */
+static void enter_stmt(ml_Ctx *cx, ml_Index *ix, const ml_Stmt *st, ml_Uid parent,
+                       uint32_t func)
 {
     enter_child(st, false, &(Enter){cx, ix, parent, func});
 }
@@ -71,7 +72,7 @@ const ml_Index *ml_index_build(ml_Ctx *cx, const ml_Module *m)
         blocks += m->funcs[k]->body->n_blocks;
     ml_index_expect(ix, blocks);
     for (uint32_t k = 0; k < m->n; k++)
-        ml_index_enter(cx, ix, m->funcs[k]->body, 0, k);
+        enter_stmt(cx, ix, m->funcs[k]->body, 0, k);
     return ix;
 }
 

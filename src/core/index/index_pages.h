@@ -54,9 +54,6 @@ ml_Index *ml_index_edit(ml_Ctx *cx, const ml_Index *ix);
 void ml_index_put(ml_Ctx *cx, ml_Index *ix, ml_Uid uid, ml_IndexEntry entry);
 /* The entry, or NULL. */
 const ml_IndexEntry *ml_index_find(const ml_Index *ix, ml_Uid uid);
-/* Enters all loops and blocks of st, the nearest one above being `parent`. */
-void ml_index_enter(ml_Ctx *cx, ml_Index *ix, const ml_Stmt *st, ml_Uid parent,
-                    uint32_t func);
 
 /* Room for the names of about n blocks; only of an empty index. */
 void ml_index_expect(ml_Index *ix, size_t n_blocks);

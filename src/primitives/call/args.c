@@ -60,7 +60,8 @@ static bool int_of(const Resolve *r, const ml_Arg *a, int64_t *out)
     case ML_A_INT: *out = a->as.i; return true;
     case ML_A_FLOAT:
         if (a->as.f != floor(a->as.f) || fabs(a->as.f) > 9007199254740992.0)
-            return ml_bad_argument(r->cx, "%s: %g is no integer", r->pa->name, a->as.f);
+            return ml_bad_argument(r->cx, "%s: %g is no integer", r->pa->name,
+                                   ml_plain_nan(a->as.f));
         *out = (int64_t)a->as.f;
         return true;
     case ML_A_HANDLE:
@@ -224,7 +225,7 @@ static bool buffer_named(const Resolve *r, const ml_Block *b, const ml_Region *l
 {
     return find_named(r, b, list, n, name, g) ||
            (!ml_error(r->cx) &&
-            ml_fail(r->cx, ML_E_BUFFER_NOT_FOUND, ML_BLOCK(b), ML_TEXT(name)));
+            ml_fail(r->cx, ML_E_BUFFER_NOT_FOUND, ML_BLOCK(b), ML_TYPED(name)));
 }
 
 static bool buffer_index(const Resolve *r, const ml_Arg *a, bool write, ml_Given *g)

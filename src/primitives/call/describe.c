@@ -37,13 +37,7 @@ static void add_node(ml_Schedule *s, ml_Text *out, ml_Uid uid, bool quote)
 
 static bool lua_key(const char *z)
 {
-    if (!*z || (*z >= '0' && *z <= '9') || ml_is_lua_keyword(ml_str(z)))
-        return false;
-    for (; *z; z++)
-        if (!((*z >= 'a' && *z <= 'z') || (*z >= 'A' && *z <= 'Z') || *z == '_' ||
-              (*z >= '0' && *z <= '9')))
-            return false;
-    return true;
+    return ml_is_name(z) && !ml_is_lua_keyword(ml_str(z));
 }
 
 /* ["key"] = only where key = would not do. */
@@ -130,7 +124,7 @@ static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_G
     case ML_P_SCOPE:
     case ML_P_THREAD:
     case ML_P_KEY:
-    case ML_P_NAME: add_name(out, g->s ? g->s : "", quote); return;
+    case ML_P_NAME: add_name(out, g->s ? g->s : "", quote || !g->s || !*g->s); return;
     case ML_P_VALUE:
     case ML_P_INTS:
     case ML_P_FLOATS:
@@ -152,8 +146,9 @@ static void add_arg(ml_Schedule *s, ml_Text *out, const ml_Param *pa, const ml_G
     }
 }
 
-void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim,
-                  const ml_Given *args, const ml_Value *decision, bool quote)
+/* A call with display names; quote: names in quotes. */
+static void write_call(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim,
+                       const ml_Given *args, const ml_Value *decision, bool quote)
 {
     size_t last = 0;
     bool named = false, list_before = false, table;
@@ -208,7 +203,7 @@ static const char *line(ml_Schedule *s, int version, bool quote)
     /* A call names things as they were called before it. */
     ml_names_ensure(s, version);
     ml_names_ensure(s, v->parent >= 0 && s->v[v->parent].known ? v->parent : version);
-    ml_call_text(s, &t, v->prim, v->args, NULL, quote);
+    write_call(s, &t, v->prim, v->args, NULL, quote);
     return keep(s, &t);
 }
 

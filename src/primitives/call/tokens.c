@@ -30,6 +30,15 @@ bool ml_is_name_char(char c)
     return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
 }
 
+bool ml_is_name(const char *z)
+{
+    size_t n = 0;
+
+    while (ml_is_name_char(z[n]))
+        n++;
+    return n > 0 && z[n] == '\0' && !is_digit(z[0]);
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');

@@ -89,7 +89,7 @@ bool ml_intrin_tiling(ml_Schedule *s, ml_Handle block, const char *name, bool al
     const ml_Intrin *in = ml_intrin_find(s->space->intrins, name);
 
     if (!in)
-        return ml_fail(s->space->cx, ML_E_NO_SUCH_INTRIN, ML_TEXT(name));
+        return ml_fail(s->space->cx, ML_E_NO_SUCH_INTRIN, ML_TYPED(name));
     /* Both apart from where they live: expressions are made of them. */
     const ml_Func *desc = ml_import_func(ml_import_begin(cx), in->desc);
     ml_Import *im = ml_import_begin_apart(cx);

@@ -64,9 +64,4 @@ typedef struct ml_Padding {
 bool ml_layout_pad(ml_Call *c, const ml_Relayout *to, const ml_Padding *pad,
                    const ml_Block *scope, const ml_Stmt **out);
 
-/* Loops over the shape around a new block of that name, iters v_<name> bound to them:
- * fills loops[] and iters[], of which the rank of the buffer is needed. */
-void ml_layout_iters(ml_Ctx *cx, const ml_Buffer *buf, const ml_Var *const *named,
-                     const ml_Var **loops, ml_Iter *iters);
-
 #endif

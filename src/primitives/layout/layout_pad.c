@@ -9,8 +9,10 @@
  */
 #include "primitives/layout/layout.h"
 
-void ml_layout_iters(ml_Ctx *cx, const ml_Buffer *buf, const ml_Var *const *named,
-                     const ml_Var **loops, ml_Iter *iters)
+/* Loops over the shape around a new block of that name, iters v_<name> bound to them:
+ * fills loops[] and iters[], of which the rank of the buffer is needed. */
+static void make_iters(ml_Ctx *cx, const ml_Buffer *buf, const ml_Var *const *named,
+                       const ml_Var **loops, ml_Iter *iters)
 {
     for (size_t k = 0; k < buf->rank; k++) {
         ml_Dtype t = buf->shape[k]->type;
@@ -134,7 +136,7 @@ static const ml_Stmt *new_nest(const Pad *p, const char *name, bool writes)
     ml_Range *point = ML_ARRAY(cx, ml_Range, rank + 1);
     ml_Region *region = ML_NEW(cx, ml_Region);
 
-    ml_layout_iters(cx, buf, p->pad->inverse->vars, loops, iters);
+    make_iters(cx, buf, p->pad->inverse->vars, loops, iters);
     for (size_t k = 0; k < rank; k++) {
         idx[k] = ml_var(cx, iters[k].var);
         point[k] = (ml_Range){idx[k], ml_int(cx, idx[k]->type, 1)};
@@ -370,7 +372,7 @@ static const ml_Stmt *padded_nest(const Pad *p, const Nest *n)
     ml_Subst to_new = {0}, sub = {0};
     ml_Block nb = *b;
 
-    ml_layout_iters(cx, buf, p->pad->inverse->vars, loops, fresh);
+    make_iters(cx, buf, p->pad->inverse->vars, loops, fresh);
     for (size_t k = 0; k < rank; k++)
         idx[k] = ml_var(cx, fresh[k].var);
     subst_all(cx, &to_new, p->pad->inverse, idx);

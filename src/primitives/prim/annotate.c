@@ -65,7 +65,7 @@ static bool unannotate(ml_Call *c)
     if (!ml_dict_get(old, key))
         return ml_fail(c->cx, ML_E_NO_SUCH_ANNOTATION,
                        node->kind == ML_STMT_FOR ? ML_LOOP(node) : ML_BLOCK(node),
-                       ML_TEXT(key));
+                       ML_TYPED(key));
     set_annotations(c, ml_dict_without(c->cx, old, key));
     return true;
 }

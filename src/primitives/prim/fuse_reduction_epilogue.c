@@ -365,7 +365,10 @@ static bool check_blocks(Fusion *f)
     const ml_Buffer *out = NULL;
     ml_Uid lca;
 
-    if (ml_index_scope(ix, f->epi->tag) != f->scope || f->red == f->epi)
+    if (f->red == f->epi)
+        return ml_fail_as(cx, ML_E_NOT_SAME_SCOPE,
+                          "block {0} is given twice; two are needed", ML_BLOCK(f->red));
+    if (ml_index_scope(ix, f->epi->tag) != f->scope)
         return ml_fail(cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK(f->red), ML_BLOCK(f->epi));
     if (!ml_check_pipeline(c, f->scope))
         return false;

@@ -119,7 +119,7 @@ static bool bind(ml_Call *c)
         return ml_fail_as(c->cx, ML_E_BAD_ARGUMENT,
                           "thread_axis: {0} is no thread axis; blockIdx.x|y|z, "
                           "threadIdx.x|y|z or vthread.x|y|z",
-                          ML_TEXT(t.name));
+                          ML_TYPED(t.name));
     if (t.dim == ML_DIM_BARE) {
         ml_call_note(c, "vthread alone is an old spelling of vthread.x");
         t = ml_thread("vthread.x");

@@ -32,7 +32,10 @@ static bool find_blocks(Merge *m)
 
     if (!ml_check_not_root(c, i) || !ml_check_not_root(c, u))
         return false;
-    if (i == u || ml_index_scope(ix, i) != ml_index_scope(ix, u))
+    if (i == u)
+        return ml_fail_as(m->cx, ML_E_NOT_SAME_SCOPE,
+                          "block {0} is given twice; two are needed", ML_BLOCK_UID(i));
+    if (ml_index_scope(ix, i) != ml_index_scope(ix, u))
         return ml_fail(m->cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK_UID(i), ML_BLOCK_UID(u));
     m->init = ml_call_block(c, i);
     m->update = ml_call_block(c, u);

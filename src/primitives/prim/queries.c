@@ -77,7 +77,7 @@ static bool get_block(ml_Call *c)
         return true;
     }
     if (hits.n == 0)
-        return ml_fail(c->cx, ML_E_NO_SUCH_BLOCK, ML_TEXT(name));
+        return ml_fail(c->cx, ML_E_NO_SUCH_BLOCK, ML_TYPED(name));
     if (hits.n > 1) {
         ml_fail(c->cx, ML_E_AMBIGUOUS_BLOCK, ML_TEXT(name), ML_NUMBER("count", hits.n));
         for (size_t k = 0; k < hits.n && k < 8; k++)

@@ -195,8 +195,9 @@ static bool sample_categorical(ml_Call *c)
         for (uint32_t k = 0; k < cand->n; k++) {
             w[k] = probs->as.list[k]->as.f;
             if (!(w[k] >= 0) || w[k] > 1e300)
-                return ml_bad_argument(
-                    c->cx, "probs: number %u is %g; weights are not negative", k, w[k]);
+                return ml_bad_argument(c->cx,
+                                       "probs: number %u is %g; weights are not negative",
+                                       k, ml_plain_nan(w[k]));
             total += w[k];
         }
         if (!(total > 0))

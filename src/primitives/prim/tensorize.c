@@ -160,7 +160,7 @@ static bool tensorize(ml_Call *c)
     if (!ml_intrin_find(c->sched->space->intrins, name)) {
         const char *near = ml_intrin_nearest(c->cx, c->sched->space->intrins, name);
 
-        ml_fail(c->cx, ML_E_NO_SUCH_INTRIN, ML_TEXT(name));
+        ml_fail(c->cx, ML_E_NO_SUCH_INTRIN, ML_TYPED(name));
         if (near)
             ml_error_note(c->cx, "nearest: %s", near);
         return false;

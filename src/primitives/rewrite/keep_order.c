@@ -210,21 +210,22 @@ static bool combines(ml_Ctx *cx, const ml_Block *b, const ml_Buffer *buf, void *
     return (u.ok && u.any) || is_known(cx, b, user);
 }
 
-ml_Combines ml_reducers_of(struct ml_Intrins *more)
+/* The reducers that are built in, and those that were registered. */
+static ml_Combines list_reducers(struct ml_Intrins *more)
 {
     return (ml_Combines){combines, more};
 }
 
 void ml_find_order(ml_Ctx *cx, ml_Program p, const ml_Schedule *s, ml_Findings *out)
 {
-    ml_verify_order(cx, p, ml_reducers_of(s ? s->space->intrins : NULL), out);
+    ml_verify_order(cx, p, list_reducers(s ? s->space->intrins : NULL), out);
 }
 
 /* ---- questions of primitives */
 
 bool ml_runs_in_any_order(ml_Call *c, const ml_Block *b, ml_Runs runs)
 {
-    return ml_any_order(c->cx, c->facts, c->p, b, ml_reducers_of(c->sched->space->intrins),
+    return ml_any_order(c->cx, c->facts, c->p, b, list_reducers(c->sched->space->intrins),
                         runs);
 }
 

@@ -5,9 +5,6 @@
 #include "primitives/prim.h"
 #include "verify/order/self_deps.h"
 
-/* The reducers that are built in, and those that were registered. */
-struct ml_Intrins; /* the registry that keeps registered ones */
-ml_Combines ml_reducers_of(struct ml_Intrins *more);
 /* Blocks whose instances depend on each other, as findings in cx; s: whose registered
  * reducers count, or NULL. */
 void ml_find_order(ml_Ctx *cx, ml_Program p, const ml_Schedule *s, ml_Findings *out);

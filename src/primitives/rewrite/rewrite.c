@@ -30,12 +30,6 @@ void ml_call_replace(ml_Call *c, ml_Uid uid, const ml_Stmt *with)
     c->changed = true;
 }
 
-void ml_call_replace_body(ml_Call *c, const ml_Stmt *body)
-{
-    c->p = ml_program_replace_body(c->cx, c->p, c->func, body, &c->ended);
-    c->changed = true;
-}
-
 void ml_call_return_handles(ml_Call *c, const ml_Handle *h, size_t n, bool is_list)
 {
     ml_Results *r = &c->results;

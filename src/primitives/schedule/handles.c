@@ -22,7 +22,7 @@ bool ml_bad_argument(ml_Ctx *cx, const char *fmt, ...)
     return false;
 }
 
-const ml_Symbol *ml_symbol_find(const ml_Space *sp, ml_Uid uid)
+static const ml_Symbol *find_symbol(const ml_Space *sp, ml_Uid uid)
 {
     return ml_map_get(sp->symbols, uid);
 }
@@ -44,7 +44,7 @@ ml_Handle ml_symbol_new(ml_Schedule *s, int64_t value)
 
 bool ml_handle_value(ml_Schedule *s, ml_Handle h, int64_t *out)
 {
-    const ml_Symbol *y = h.kind == ML_H_EXPR ? ml_symbol_find(s->space, h.uid) : NULL;
+    const ml_Symbol *y = h.kind == ML_H_EXPR ? find_symbol(s->space, h.uid) : NULL;
 
     if (y && out)
         *out = y->value;
@@ -53,7 +53,7 @@ bool ml_handle_value(ml_Schedule *s, ml_Handle h, int64_t *out)
 
 const ml_Expr *ml_handle_symbol(ml_Schedule *s, ml_Handle h)
 {
-    const ml_Symbol *y = h.kind == ML_H_EXPR ? ml_symbol_find(s->space, h.uid) : NULL;
+    const ml_Symbol *y = h.kind == ML_H_EXPR ? find_symbol(s->space, h.uid) : NULL;
 
     return y ? y->var : NULL;
 }
@@ -68,7 +68,7 @@ static const ml_Expr *eval_node(ml_Ctx *cx, const ml_Expr *e, void *user)
     Eval *ev = user;
 
     if (e->kind == ML_EXPR_VAR) {
-        const ml_Symbol *y = ml_symbol_find(ev->sp, e->as.var->uid);
+        const ml_Symbol *y = find_symbol(ev->sp, e->as.var->uid);
 
         if (!y) {
             ev->unknown = true;
@@ -113,7 +113,7 @@ bool ml_handle_alive(ml_Schedule *s, ml_Handle h)
     case ML_H_NONE: return true;
     case ML_H_BLOCK:
     case ML_H_LOOP: return ml_index_node(s->v[s->cur].p.index, h.uid) != NULL;
-    case ML_H_EXPR: return ml_symbol_find(s->space, h.uid) != NULL;
+    case ML_H_EXPR: return find_symbol(s->space, h.uid) != NULL;
     case ML_H_INLINE_MARK:
     case ML_H_ROOT_MARK: return true;
     }

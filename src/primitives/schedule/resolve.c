@@ -250,7 +250,7 @@ static void add_history(ml_Schedule *s, const char *text, ml_HandleKind want)
 static bool not_found(ml_Schedule *s, const Found *f, const char *text, ml_HandleKind want)
 {
     ml_fail(s->space->cx, want == ML_H_LOOP ? ML_E_NO_SUCH_LOOP : ML_E_NO_SUCH_BLOCK,
-            ML_TEXT(text));
+            ML_TYPED(text));
     add_history(s, text, want);
     add_nearest(s, f, text, want, false);
     return false;
@@ -338,7 +338,7 @@ static bool resolve_above(ml_Schedule *s, Found *f, const char *text, const char
         if (k < 0)
             k += (long)n + 1;
         if (k < 1 || k > (long)n) {
-            ml_fail(cx, ML_E_NO_SUCH_LOOP, ML_TEXT(text));
+            ml_fail(cx, ML_E_NO_SUCH_LOOP, ML_TYPED(text));
             ml_error_note(cx, "block %s has %zu loop%s above it", block, n,
                           n == 1 ? "" : "s");
             return false;
@@ -366,7 +366,7 @@ static bool resolve_above(ml_Schedule *s, Found *f, const char *text, const char
     loops_above(s, f, b);
     for (size_t k = 0; k < f->hits.n; k++)
         ml_text_fmt(&t, "%s%s", k ? ", " : "", ml_name_known(s->space, f->hits.v[k]));
-    ml_fail(cx, ML_E_NO_SUCH_LOOP, ML_TEXT(text));
+    ml_fail(cx, ML_E_NO_SUCH_LOOP, ML_TYPED(text));
     if (t.n > 0)
         ml_error_note(cx, "above block %s: %s", block, ml_text_z(&t));
     ml_text_free(&t);
@@ -495,10 +495,10 @@ const ml_Buffer *ml_resolve_buffer(ml_Schedule *s, const char *text)
     const ml_Func *func = ml_schedule_func(s);
 
     if (n == 0) {
-        ml_fail(s->space->cx, ML_E_BUFFER_NOT_FOUND, ML_TEXT(func->name), ML_TEXT(text));
+        ml_fail(s->space->cx, ML_E_BUFFER_NOT_FOUND, ML_TEXT(func->name), ML_TYPED(text));
         add_nearest(s, &f, text, ML_H_NONE, true);
     } else if (n > 1) {
-        ml_fail(s->space->cx, ML_E_BUFFER_AMBIGUOUS, ML_TEXT(func->name), ML_TEXT(text));
+        ml_fail(s->space->cx, ML_E_BUFFER_AMBIGUOUS, ML_TEXT(func->name), ML_TYPED(text));
         add_candidates(s, &f);
     }
     ml_ctx_unref(f.tmp);

@@ -150,7 +150,6 @@ bool ml_version_ok(const ml_Schedule *s, int version); /* in range and known */
 /* ---- handles.c */
 /* The node of a live loop or block in the current version; NULL: error set. */
 const ml_Stmt *ml_handle_node(ml_Schedule *s, ml_Handle h, ml_HandleKind want);
-const ml_Symbol *ml_symbol_find(const ml_Space *sp, ml_Uid uid);
 /* A fresh expression handle with this value. */
 ml_Handle ml_symbol_new(ml_Schedule *s, int64_t value);
 /* An expression over symbols as an integer; false: bad-argument set, naming `what`. */
@@ -175,9 +174,6 @@ void ml_schedule_label(ml_Schedule *s, const char *name);
 const char *ml_step_line(ml_Schedule *s, int version);       /* split("j", {auto, 16}) */
 const char *ml_step_plain_line(ml_Schedule *s, int version); /* split(j, {auto, 16}) */
 const char *ml_step_headline(ml_Schedule *s, int version);
-/* A call with display names; quote: names in quotes. */
-void ml_call_text(ml_Schedule *s, ml_Text *out, const ml_Primitive *prim,
-                  const ml_Given *args, const ml_Value *decision, bool quote);
 /* The programmer-independent Lua form of a string: "a\"b"; of a key: ["a b"] = */
 void ml_text_quote(ml_Text *out, const char *z);
 void ml_text_lua_key(ml_Text *out, const char *z);

@@ -130,7 +130,7 @@ static long serial_of(const ml_Journal *j, const ml_TraceNode *t)
 static bool add_part(ml_Journal *j, ml_Schedule *s, const ml_TraceNode *last, int at,
                      int made, bool comma, ml_Text *out)
 {
-    uint32_t n = last ? last->n : 0, known = n;
+    uint32_t n = last ? last->n : 0, known = n, n_insts = 0, n_before = 0;
     const ml_TraceNode *from = last;
 
     while (from && !first_of(j, from)) {
@@ -148,20 +148,26 @@ static bool add_part(ml_Journal *j, ml_Schedule *s, const ml_TraceNode *last, in
     for (const ml_TraceNode *t = last; t; t = t->prev)
         nodes[t->n - 1] = t;
     for (uint32_t k = 0; k < n; k++) {
-        insts[k] = nodes[k]->inst;
-        if (k >= known)
+        const ml_Inst *in = nodes[k]->inst;
+
+        if (k < known && in->n_outputs == 0) /* what is written names nothing of it */
+            continue;
+        if (k < known)
+            n_before++;
+        else
             set_first(j, nodes[k]);
-        for (uint32_t m = 0; m < insts[k]->n_outputs; m++)
-            if (insts[k]->outputs[m].kind != ML_H_NONE)
-                to[insts[k]->outputs[m].num] = first_of(j, nodes[k]) - 1 + m;
+        insts[n_insts++] = in;
+        for (uint32_t m = 0; m < in->n_outputs; m++)
+            if (in->outputs[m].kind != ML_H_NONE)
+                to[in->outputs[m].num] = first_of(j, nodes[k]) - 1 + m;
     }
-    ml_trace_renumber(tmp, insts, n, to);
+    ml_trace_renumber(tmp, insts, n_insts, to);
     ml_text_fmt(out, "%s{\"at\":%d,\"from\":%ld,\"nodes\":[", comma ? "," : "", at,
                 from ? (long)from->serial : -1);
     for (uint32_t k = known; k < n; k++)
         ml_text_fmt(out, "%s%u", k > known ? "," : "", nodes[k]->serial);
     ml_text_add(out, "],\"trace\":");
-    ml_trace_json_part(out, &(ml_Trace){n, insts}, known, " ");
+    ml_trace_json_part(out, &(ml_Trace){n_insts, insts}, n_before, " ");
     if (made >= 0)
         ml_text_fmt(out, ",\"made\":%d,\"random\":[%u,%u]", made, s->v[made].random_before,
                     s->v[made].random);

@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "primitives/tokens.h"
+
 bool ml_bad_json(ml_Ctx *cx, const ml_Json *j, const char *what)
 {
     ml_Text t = {0};
@@ -17,17 +19,6 @@ bool ml_bad_json(ml_Ctx *cx, const ml_Json *j, const char *what)
     ml_fail(cx, ML_E_BAD_TRACE, ML_TEXT(ml_text_z(&t)));
     ml_text_free(&t);
     return false;
-}
-
-static bool is_name(const char *z)
-{
-    if (!((*z >= 'a' && *z <= 'z') || (*z >= 'A' && *z <= 'Z') || *z == '_'))
-        return false;
-    for (; *z; z++)
-        if (!((*z >= 'a' && *z <= 'z') || (*z >= 'A' && *z <= 'Z') || *z == '_' ||
-              (*z >= '0' && *z <= '9')))
-            return false;
-    return true;
 }
 
 /* The newest variable of that name: a trace may use one again. */
@@ -111,7 +102,7 @@ static bool read_text(ml_TraceReader *r, const ml_Json *j, ml_TV *out)
     }
     if (strncmp(z, "T.index_map(", 12) == 0 || *z == '{')
         return read_map(r, j, out);
-    if (is_name(z)) {
+    if (ml_is_name(z)) {
         out->kind = ML_TV_VAR;
         return find_name(r, z, &out->var) ||
                ml_bad_json(r->cx, j, "no earlier instruction defines this name");
@@ -197,7 +188,7 @@ static bool read_outputs(ml_TraceReader *r, const ml_Json *j, ml_Inst *in)
         const ml_Json *one = &j->as.list[k];
 
         if (one->kind != ML_JSON_STRING ||
-            (!is_name(one->as.s) && !ml_streq(one->as.s, "None")))
+            (!ml_is_name(one->as.s) && !ml_streq(one->as.s, "None")))
             return ml_bad_json(r->cx, one, "the name of an output is expected");
         if (ml_streq(one->as.s, "_") || ml_streq(one->as.s, "None"))
             continue;

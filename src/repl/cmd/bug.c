@@ -124,11 +124,8 @@ static bool save(ml_Session *ss, const char *path, const ml_Text *t)
         return ml_session_write_error(ss, path, EEXIST);
     if (!ml_session_write(ss, path, t))
         return false;
-    ml_Text said = {0};
 
-    ml_text_fmt(&said, "saved %s", path);
-    ml_out_prose(&ss->out, ml_text_z(&said));
-    ml_text_free(&said);
+    ml_out_say(&ss->out, "saved %s", path);
     return true;
 }
 

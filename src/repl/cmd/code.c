@@ -29,7 +29,7 @@ static bool code_of(ml_Session *ss, int version, Code *c)
         ml_Ctx *cx = ml_ctx_new(0);
 
         ml_fail_no_function(cx, p.mod);
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ml_session_ctx_error(ss, cx);
         ml_ctx_unref(cx);
         return false;
     }
@@ -62,7 +62,7 @@ static bool code_for_host(ml_Session *ss, Code *c)
 
 static bool code_fail(ml_Session *ss, Code *c)
 {
-    ml_session_fail(ss, ml_failure_from(ml_error(c->cx)));
+    ml_session_ctx_error(ss, c->cx);
     ml_ctx_unref(c->cx);
     return false;
 }

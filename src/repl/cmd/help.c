@@ -173,14 +173,14 @@ const char ml_help_facts[] =
     "raises unknown-name, which tells the name of now.\n";
 
 #define ML_FACTS(table) extern const ml_FieldTable table;
-#include "repl/facts.def"
+#include "repl/cmd/facts.def"
 #undef ML_FACTS
 
 const ml_FieldTable *ml_help_facts_at(size_t k)
 {
     static const ml_FieldTable *const own[] = {
-#define ML_FACTS(table) &table,
-#include "repl/facts.def"
+#define ML_FACTS(table) &(table),
+#include "repl/cmd/facts.def"
 #undef ML_FACTS
     };
 

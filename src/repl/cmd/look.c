@@ -3,9 +3,9 @@
 
 #include "core/json/data.h"
 #include "repl/command/command.h"
-#include "repl/show/block_facts.h"
 #include "repl/show/show.h"
 #include "repl/show/versions.h"
+#include "work/fact/fact.h"
 
 /* The current version, or the one that is named. */
 static bool version_arg(ml_Session *ss, const ml_Words *w, size_t k, int *out)
@@ -60,31 +60,10 @@ bool cmd_tree(ml_Session *ss, const ml_Words *w)
     return true;
 }
 
-static void tell_expr(ml_Ctx *cx, ml_Data *d, const char *key, const ml_Expr *e,
-                      const ml_PrintOpts *o)
-{
-    ml_Text t = {0};
-
-    if (d)
-        ml_print_expr(cx, &t, e, o);
-    ml_data_str(d, key, ml_text_z(&t));
-    ml_text_free(&t);
-}
-
-static void add_regions(ml_Ctx *cx, ml_Text *t, ml_Data *d, const char *what,
-                        const ml_Region *v, size_t n, const ml_Names *names)
+static void add_regions(ml_Ctx *cx, ml_Text *t, const char *what, const ml_Region *v,
+                        size_t n, const ml_Names *names)
 {
     ml_PrintOpts o = {.spelling = -1, .plain = true, .names = names};
-
-    ml_data_list(d, what);
-    for (size_t k = 0; k < n; k++) {
-        ml_Text one = {0};
-
-        ml_print_region(cx, &one, &v[k], &o);
-        ml_data_str(d, NULL, ml_text_z(&one));
-        ml_text_free(&one);
-    }
-    ml_data_end(d);
 
     ml_text_fmt(t, "  %-8s", what);
     if (n == 0)
@@ -96,13 +75,9 @@ static void add_regions(ml_Ctx *cx, ml_Text *t, ml_Data *d, const char *what,
     ml_text_char(t, '\n');
 }
 
-static void add_block_names(ml_Schedule *s, ml_Text *t, ml_Data *d, const char *what,
+static void add_block_names(ml_Schedule *s, ml_Text *t, const char *what,
                             const ml_UidVec *v)
 {
-    ml_data_list(d, what);
-    for (size_t k = 0; k < v->n; k++)
-        ml_data_str(d, NULL, ml_name_of(s, v->v[k]));
-    ml_data_end(d);
     if (!v->n)
         return;
     ml_text_fmt(t, "  %-8s", what);
@@ -111,9 +86,58 @@ static void add_block_names(ml_Schedule *s, ml_Text *t, ml_Data *d, const char *
     ml_text_char(t, '\n');
 }
 
+/* What it computes: iters, predicate, regions. */
+static void add_signature(const ml_BlockRow *r, const ml_Names *names, ml_Text *t)
+{
+    const ml_Block *b = r->block;
+    ml_PrintOpts o = {.spelling = -1, .names = names};
+
+    for (size_t k = 0; k < b->n_iters; k++) {
+        const ml_Iter *it = &b->iters[k];
+
+        ml_text_fmt(t, "  iter    %s: %s ", it->var->hint,
+                    ml_iter_kind_name((ml_IterKind)it->kind));
+        if (ml_is_const_int(it->extent)) /* without its dtype */
+            ml_text_int(t, it->extent->as.i);
+        else
+            ml_print_expr(r->cx, t, it->extent, &o);
+        ml_text_add(t, " = ");
+        ml_print_expr(r->cx, t, it->value, &o);
+        ml_text_char(t, '\n');
+    }
+    if (!ml_is_true(b->predicate)) {
+        ml_text_add(t, "  where   ");
+        ml_print_expr(r->cx, t, b->predicate, &o);
+        ml_text_char(t, '\n');
+    }
+    add_regions(r->cx, t, "reads", b->reads, b->n_reads, names);
+    add_regions(r->cx, t, "writes", b->writes, b->n_writes, names);
+}
+
+/* What it is among the blocks around it. */
+static void add_properties(const ml_BlockRow *r, ml_Text *t)
+{
+    const char *why = r->why[ML_IS_REDUCTION];
+
+    if (r->is[ML_IS_COMPLETE] || r->is[ML_IS_REDUCTION])
+        ml_text_fmt(t, "  kind    %s\n", r->is[ML_IS_COMPLETE] ? "complete" : "reduction");
+    else
+        ml_text_fmt(t, "  kind    neither complete nor reduction (%s)\n", why ? why : "?");
+    why = r->is[ML_IS_AFFINE] ? NULL : r->why[ML_IS_AFFINE];
+    ml_text_fmt(t, "  binding %s%s%s\n", r->is[ML_IS_AFFINE] ? "affine" : "not affine",
+                why ? ": " : "", why ? why : "");
+    add_block_names(r->s, t, "after", &r->after);
+    add_block_names(r->s, t, "before", &r->before);
+    if (r->after.n)
+        ml_text_fmt(t, "  cover   what it reads is %s\n",
+                    r->is[ML_IS_COVERED] ? "written before"
+                                         : "not shown to be written before");
+}
+
 bool cmd_block(ml_Session *ss, const ml_Words *w)
 {
     ml_Schedule *s = ss->focus;
+    ml_BlockRow row;
     ml_Text t = {0};
     ml_Handle h;
 
@@ -121,72 +145,19 @@ bool cmd_block(ml_Session *ss, const ml_Words *w)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":block NAME");
     if (!ml_resolve(s, w->v[0], ML_H_BLOCK, &h))
         return ml_session_schedule_error(ss, s);
-    ml_Program p = ml_schedule_program(s);
-    const ml_Block *b = ml_as_block(ml_index_node(p.index, h.uid));
-    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
     const ml_Names *names = ml_schedule_names(s);
-    ml_PrintOpts o = {.spelling = -1, .names = names};
+    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
+    ml_Facts *facts = ml_facts_new(cx);
 
-    ml_Data *d = ml_session_data(ss);
-
+    ml_block_row(cx, facts, s, h.uid, &row);
+    ml_data_one(ml_session_data(ss));
+    ml_data_fields(ml_session_data(ss), &ml_block_fields, &row);
     ml_text_fmt(&t, "block %s\n", ml_name_of(s, h.uid));
-    ml_data_one(d);
-    ml_data_str(d, "block", ml_name_of(s, h.uid));
-    ml_data_list(d, "iters");
-    for (size_t k = 0; k < b->n_iters; k++) {
-        const ml_Iter *it = &b->iters[k];
-
-        ml_data_object(d, NULL);
-        ml_data_str(d, "name", it->var->hint);
-        ml_data_str(d, "kind", ml_iter_kind_name((ml_IterKind)it->kind));
-        if (ml_is_const_int(it->extent))
-            ml_data_int(d, "extent", it->extent->as.i);
-        tell_expr(cx, d, "binding", it->value, &o);
-        ml_data_end(d);
-
-        ml_text_fmt(&t, "  iter    %s: %s ", it->var->hint,
-                    ml_iter_kind_name((ml_IterKind)it->kind));
-        if (ml_is_const_int(it->extent)) /* without its dtype */
-            ml_text_int(&t, it->extent->as.i);
-        else
-            ml_print_expr(cx, &t, it->extent, &o);
-        ml_text_add(&t, " = ");
-        ml_print_expr(cx, &t, it->value, &o);
-        ml_text_char(&t, '\n');
-    }
-    ml_data_end(d);
-    if (!ml_is_true(b->predicate)) {
-        tell_expr(cx, d, "predicate", b->predicate, &o);
-        ml_text_add(&t, "  where   ");
-        ml_print_expr(cx, &t, b->predicate, &o);
-        ml_text_char(&t, '\n');
-    }
-    add_regions(cx, &t, d, "reads", b->reads, b->n_reads, names);
-    add_regions(cx, &t, d, "writes", b->writes, b->n_writes, names);
-    if (ml_index_parent(p.index, h.uid)) {
-        ml_BlockFacts f;
-
-        ml_block_facts(cx, s, ml_schedule_version(s), h.uid, false, &f);
-        if (f.kind == ML_BLOCK_NEITHER)
-            ml_text_fmt(&t, "  kind    neither complete nor reduction (%s)\n",
-                        f.reduction_why ? f.reduction_why : "?");
-        else {
-            const char *kind = f.kind == ML_BLOCK_COMPLETE ? "complete" : "reduction";
-
-            ml_data_str(d, "kind", kind);
-            ml_text_fmt(&t, "  kind    %s\n", kind);
-        }
-        ml_data_bool(d, "affine", f.affine);
-        ml_text_fmt(&t, "  binding %s", f.affine ? "affine" : "not affine");
-        ml_text_fmt(&t, "%s%s\n", f.affine_why ? ": " : "",
-                    f.affine_why ? f.affine_why : "");
-        add_block_names(s, &t, d, "after", &f.producers);
-        add_block_names(s, &t, d, "before", &f.consumers);
-        if (f.producers.n)
-            ml_text_fmt(&t, "  cover   what it reads is %s\n",
-                        f.covered ? "written before" : "not shown to be written before");
-    }
+    add_signature(&row, names, &t);
+    if (row.in_scope)
+        add_properties(&row, &t);
     ml_page_prose(ss, ml_text_z(&t));
+    ml_facts_free(facts);
     ml_ctx_unref(cx);
     ml_text_free(&t);
     return true;

@@ -186,8 +186,7 @@ bool cmd_machine(ml_Session *ss, const ml_Words *w)
     if (m)
         report(ss, m);
     else {
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
-        ok = false;
+        ok = ml_session_ctx_error(ss, cx);
     }
     ml_ctx_unref(cx);
     return ok;

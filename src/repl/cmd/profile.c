@@ -183,8 +183,7 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
     ok = ml_read_timing(ss, &ARGS, w, &o, &sizes);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
-        ok = false;
+        ok = ml_session_ctx_error(ss, cx);
     } else if (ok) {
         uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
 
@@ -207,7 +206,7 @@ bool cmd_profile(ml_Session *ss, const ml_Words *w)
                            &(ml_ProfileRow){s, ml_schedule_version(s), &r});
             ml_text_free(&sh.t);
         } else
-            ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+            ml_session_ctx_error(ss, cx);
     }
     ml_ctx_unref(cx);
     return ok;

@@ -16,11 +16,8 @@
 
 void ml_tune_warn(ml_Session *ss, const char *why)
 {
-    ml_Text t = {0};
 
-    ml_text_fmt(&t, "warning: %s; records are kept in memory for this session", why);
-    ml_err_prose(&ss->out, ml_text_z(&t));
-    ml_text_free(&t);
+    ml_err_say(&ss->out, "warning: %s; records are kept in memory for this session", why);
 }
 
 typedef struct Look {
@@ -53,7 +50,7 @@ static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
     if (ml_records_workload(l->cx, ss->focus, l->db, &l->w))
         return true;
     if (ml_error(l->cx))
-        ml_session_fail(ss, ml_failure_from(ml_error(l->cx)));
+        ml_session_ctx_error(ss, l->cx);
     else
         ml_session_error(ss, ML_E_UNKNOWN_NAME, "%s has no records in %s; :tune makes some",
                          ml_schedule_name(ss->focus), ml_db_path(l->db));
@@ -65,8 +62,7 @@ static bool best_records(ml_Session *ss, Look *l, int64_t limit, ml_Record **v, 
 {
     if (ml_records_best(l->cx, ml_host_engine(ss->host), l->db, l->w.id, limit, v, n))
         return true;
-    ml_session_fail(ss, ml_failure_from(ml_error(l->cx)));
-    return false;
+    return ml_session_ctx_error(ss, l->cx);
 }
 
 /* Records whose times can be compared: of one run, and measured in one way. */
@@ -204,7 +200,7 @@ static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
 
     if (!ml_record_adopt(l->cx, s, r, &name)) {
         if (ml_error(l->cx))
-            ml_session_fail(ss, ml_failure_from(ml_error(l->cx)));
+            ml_session_ctx_error(ss, l->cx);
         else
             ml_session_schedule_error(ss, s);
         return false;
@@ -248,7 +244,7 @@ bool cmd_adopt(ml_Session *ss, const ml_Words *w)
 
             ok = ml_db_records(l.db, l.cx, &q, &v, &n);
             if (!ok)
-                ml_session_fail(ss, ml_failure_from(ml_error(l.cx)));
+                ml_session_ctx_error(ss, l.cx);
         }
     } else {
         ok = best_records(ss, &l, 1, &v, &n);
@@ -286,7 +282,7 @@ bool cmd_db(ml_Session *ss, const ml_Words *w)
         return false;
     cx = ml_ctx_new(0);
     if (!ml_db_summary(db, cx, &v, &n)) {
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ml_session_ctx_error(ss, cx);
         ml_ctx_unref(cx);
         return false;
     }

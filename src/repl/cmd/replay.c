@@ -34,7 +34,7 @@ bool cmd_replay(ml_Session *ss, const ml_Words *w)
     cx = ml_ctx_new(0);
     ok = ml_saved_read(cx, (ml_Str){ml_text_z(&text), text.n}, &saved);
     if (!ok)
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ml_session_ctx_error(ss, cx);
     else {
         ok = ml_trace_apply(s, &saved.trace, false, NULL, NULL, &done);
         if (!ok) /* what was done stays: the state before the step that does not apply */

@@ -99,10 +99,8 @@ static bool show(ml_Session *ss, ml_Ctx *cx, ml_Schedule *s, uint32_t at,
 
     if (ml_machine_known(cx, e) == NULL)
         ml_err_line(&ss->out, "measuring this machine: some seconds, once");
-    if (!ml_roofline_of(cx, e, s, at, o, &r)) {
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
-        return false;
-    }
+    if (!ml_roofline_of(cx, e, s, at, o, &r))
+        return ml_session_ctx_error(ss, cx);
     ml_roofline_draw(&r, ss->out.width, narrow ? LOW : HEIGHT, &t);
     ml_out(&ss->out, ml_text_z(&t));
     ml_text_clear(&t);

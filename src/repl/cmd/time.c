@@ -168,8 +168,7 @@ bool cmd_time(ml_Session *ss, const ml_Words *w)
     ok = ml_read_timing(ss, &ARGS, w, &o, &sizes);
     if (ok && ml_schedule_func(s) == NULL && p.mod->n != 1) {
         ml_fail_no_function(cx, p.mod);
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
-        ok = false;
+        ok = ml_session_ctx_error(ss, cx);
     } else if (ok) {
         uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
 
@@ -182,7 +181,7 @@ bool cmd_time(ml_Session *ss, const ml_Words *w)
             ml_data_one(ml_session_data(ss));
             ml_data_fields(ml_session_data(ss), &ml_timing_fields, &r);
         } else
-            ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+            ml_session_ctx_error(ss, cx);
     }
     ml_ctx_unref(cx);
     return ok;

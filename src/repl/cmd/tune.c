@@ -312,16 +312,13 @@ void ml_tune_say_start(ml_Session *ss)
 {
     const ml_Func *f = ml_schedule_func(ss->focus);
     const ml_For *loop = f ? ml_work_bound(f) : NULL;
-    ml_Text t = {0};
 
     if (!loop)
         return;
-    ml_text_fmt(&t,
-                "note: loop %s is bound to %s, which only a GPU has; what is tuned is the "
-                "start, v0, on the CPU",
-                ml_name_of(ss->focus, loop->var->uid), loop->thread.name);
-    ml_err_prose(&ss->out, ml_text_z(&t));
-    ml_text_free(&t);
+    ml_err_say(&ss->out,
+               "note: loop %s is bound to %s, which only a GPU has; what is tuned is the "
+               "start, v0, on the CPU",
+               ml_name_of(ss->focus, loop->var->uid), loop->thread.name);
 }
 
 static void announce(Show *sh, const ml_TuneAsk *a)
@@ -400,7 +397,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     ss->out.status |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
     ml_out_clear_status(&ss->out);
     if (state == ML_TUNE_FAILED)
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ml_session_ctx_error(ss, cx);
     else {
         tell_end(&sh, s, state);
         tell_result(&sh, s, state);

@@ -168,11 +168,8 @@ bool cmd_mark(ml_Session *ss, const ml_Words *w)
     if (!ml_schedule_mark(ss->focus, w->v[0]))
         return ml_session_schedule_error(ss, ss->focus);
     if (was >= 0 && was != now) {
-        ml_Text t = {0};
 
-        ml_text_fmt(&t, "mark %s moved from v%d to v%d", w->v[0], was, now);
-        ml_err_prose(&ss->out, ml_text_z(&t));
-        ml_text_free(&t);
+        ml_err_say(&ss->out, "mark %s moved from v%d to v%d", w->v[0], was, now);
     }
     return true;
 }
@@ -268,10 +265,11 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
                 ml_text_free(&b);
                 return false;
             }
-        } else
-            ml_show_program(ss, s, v[k], t);
+        }
     }
-    if (ml_streq(view, "tree"))
+    if (ml_streq(view, "text"))
+        ml_diff_versions(ss, s, v[0], v[1], &o, &out);
+    else if (ml_streq(view, "tree"))
         ml_diff_tree(&out, ml_text_z(&a), ml_text_z(&b), o.color);
     else
         ml_diff_text(&out, ml_text_z(&a), ml_text_z(&b), &o);

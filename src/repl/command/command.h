@@ -31,10 +31,14 @@ typedef enum ml_CommandIs {
 /* false: an error was printed. */
 typedef bool ml_CommandFn(ml_Session *ss, const ml_Words *w);
 
+/* What many an example begins with. */
+#define ML_EXAMPLE "s = schedule(workload.matmul(16, 16, 16))\n"
+
 typedef struct ml_Command {
     const char *name, *group, *args, *help;
     ml_CommandFn *run;
-    unsigned is; /* ml_CommandIs */
+    unsigned is;                /* ml_CommandIs */
+    const char *text, *example; /* of its help; lines, as they are typed */
 } ml_Command;
 extern const ml_Command *ml_commands; /* group by group */
 extern size_t ml_n_commands;
@@ -55,7 +59,7 @@ const ml_Command *ml_command_find(const char *name, ml_Text *why);
 bool ml_command_alias(ml_Session *ss, const char *name, const char *text, ml_Text *why);
 
 /* ---- the commands, by file */
-#define ML_COMMAND(name, group, args, help, fn, is) ml_CommandFn fn;
+#define ML_COMMAND(name, group, args, help, fn, is, text, example) ml_CommandFn fn;
 #include "repl/command/commands.def"
 #undef ML_COMMAND
 

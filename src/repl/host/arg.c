@@ -48,32 +48,18 @@ static int l_arg(lua_State *L)
     return 0;
 }
 
-/* Protected: what is no argument, and memory that ends, raise. */
-static bool ask(ml_Host *h, lua_CFunction fn, Wanted *w)
-{
-    int top = lua_gettop(h->L);
-
-    w->focus = h->ss->focus;
-    lua_pushcfunction(h->L, fn);
-    lua_pushlightuserdata(h->L, w);
-    bool ok = lua_pcall(h->L, 1, 0, 0) == LUA_OK;
-
-    lua_settop(h->L, top);
-    return ok;
-}
-
 ml_HostHolds ml_host_holds(ml_Host *h, ml_Str name)
 {
-    Wanted w = {.name = name, .holds = ML_HOLDS_OTHER};
+    Wanted w = {.name = name, .focus = h->ss->focus, .holds = ML_HOLDS_OTHER};
 
-    ask(h, l_holds, &w);
+    ml_host_protected(h, l_holds, &w);
     return w.holds;
 }
 
 bool ml_host_held_arg(ml_Host *h, ml_Str name, int64_t element, ml_Ctx *cx, ml_Arg *out)
 {
-    Wanted w = {.name = name, .element = element, .cx = cx};
-    bool ok = ask(h, l_arg, &w);
+    Wanted w = {.name = name, .element = element, .cx = cx, .focus = h->ss->focus};
+    bool ok = ml_host_protected(h, l_arg, &w);
 
     *out = w.arg;
     return ok;

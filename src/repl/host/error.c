@@ -68,12 +68,7 @@ static const char *strip_place(const char *msg, char *chunk, size_t n, int *line
         *line = 0;
         return msg;
     }
-    size_t len = (size_t)(colon - msg);
-
-    if (len >= n)
-        len = n - 1;
-    memcpy(chunk, msg, len);
-    chunk[len] = '\0';
+    snprintf(chunk, n, "%.*s", (int)(colon - msg), msg);
     return end[1] == ' ' ? end + 2 : end + 1;
 }
 
@@ -89,8 +84,7 @@ static bool undefined_name(const char *msg, char *buf, size_t n)
     end = strchr(p, '\'');
     if (!end || (size_t)(end - p) >= n)
         return false;
-    memcpy(buf, p, (size_t)(end - p));
-    buf[end - p] = '\0';
+    snprintf(buf, n, "%.*s", (int)(end - p), p);
     return true;
 }
 
@@ -114,8 +108,7 @@ static void add_source_line(ml_Text *at, const char *text, int n, const char *wh
     if (!near || !(end = strrchr(near + 6, '\'')) ||
         (size_t)(end - near - 6) >= sizeof token)
         return;
-    memcpy(token, near + 6, (size_t)(end - near - 6));
-    token[end - near - 6] = '\0';
+    snprintf(token, sizeof token, "%.*s", (int)(end - near - 6), near + 6);
     /* Lua does not say which one: a caret under a wrong one would mislead. */
     const char *hit = NULL;
     int hits = 0;
@@ -147,22 +140,18 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
     if (gone) {
         ml_fail(cx, ML_E_NOT_SUPPORTED, ML_TEXT(ml_format(cx, "%s under --safe", gone)));
     } else if (undefined_name(what, name, sizeof name)) {
-        const char *other = near_name(h, name, near, sizeof near);
+        const char *other = near_name(h, name, near, sizeof near), *z;
 
         if (!typed && ml_host_is_method(h->L, name))
-            ml_fail(
-                cx, ML_E_UNKNOWN_NAME,
-                ML_TEXT(ml_format(cx,
-                                  "no function '%s' in a script: write s:%s(…), or call "
-                                  "focus(s) and use the prompt",
-                                  name, name)));
-        else if (other)
-            ml_fail(cx, ML_E_UNKNOWN_NAME,
-                    ML_TEXT(ml_format(cx, "no function or primitive '%s'; did you mean %s?",
-                                      name, other)));
+            z = ml_format(cx,
+                          "no function '%s' in a script: write s:%s(…), or call focus(s) "
+                          "and use the prompt",
+                          name, name);
         else
-            ml_fail(cx, ML_E_UNKNOWN_NAME,
-                    ML_TEXT(ml_format(cx, "no function or primitive '%s'", name)));
+            z = ml_format(cx, "no function or primitive '%s'%s%s%s", name,
+                          other ? "; did you mean " : "", other ? other : "",
+                          other ? "?" : "");
+        ml_fail(cx, ML_E_UNKNOWN_NAME, ML_TEXT(z));
     } else if (ml_streq(what, "not enough memory"))
         ml_fail(cx, ML_E_OUT_OF_MEMORY,
                 ML_NUMBER("bytes", ml_setting_int(&ss->set, ML_SET_memory_limit) << 20));
@@ -187,8 +176,6 @@ static void report_failure(ml_Host *h, ml_Failure *f, bool typed)
             continue;
         ml_text_fmt(&at, "%s  at     %s:%d%s%s", at.n ? "\n" : "", chunk, line,
                     *name ? " in " : "", name);
-        if (k == 0 && !*name)
-            continue;
     }
     if (diags && h->ss->json) {
         ml_text_fmt(&at, "%s%s", at.n ? "\n" : "", diags);

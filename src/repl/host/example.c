@@ -106,8 +106,7 @@ static int l_text_of(lua_State *L)
     ml_Text *t = bind_text(L);
 
     ml_failure_render(f, t, &o);
-    bind_push_text(L, t);
-    return 1;
+    return bind_give_text(L, t);
 }
 
 /* moon.hooks.typed(lines): the code of the first error or nil, and the session as text. */

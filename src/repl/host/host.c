@@ -181,6 +181,27 @@ int ml_host_call(ml_Host *h, int n_args, int n_results)
     return status;
 }
 
+bool ml_host_protected(ml_Host *h, lua_CFunction fn, void *user)
+{
+    int top = lua_gettop(h->L);
+
+    lua_pushcfunction(h->L, fn);
+    lua_pushlightuserdata(h->L, user);
+    bool ok = lua_pcall(h->L, 1, 0, 0) == LUA_OK;
+
+    lua_settop(h->L, top);
+    return ok;
+}
+
+void ml_host_add_why(lua_State *L, ml_Text *why)
+{
+    ml_Failure *f = ml_lua_to_failure(L, -1);
+    const char *z = f ? ml_failure_message(f) : lua_tostring(L, -1);
+
+    ml_text_add(why, z ? z : "an error without a text");
+    lua_pop(L, 1);
+}
+
 bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed)
 {
     if (ml_host_call(h, n_args, n_results) == LUA_OK)
@@ -454,7 +475,7 @@ static int l_open(lua_State *L)
 {
     const char *fn = lua_tostring(L, 1);
 
-    lua_getglobal(L, "moon");
+    ml_host_push_moon(L);
     lua_getfield(L, -1, fn);
     lua_pushvalue(L, 2);
     lua_call(L, 1, 1);
@@ -511,18 +532,14 @@ ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why)
     lua_pushlightuserdata(h->L, from);
     if (ml_host_call(h, 1, 0) == LUA_OK)
         return h->ss->focus;
-    ml_Failure *f = ml_lua_to_failure(h->L, -1);
-    const char *z = f ? ml_failure_message(f) : lua_tostring(h->L, -1);
-
-    ml_text_add(why, z ? z : "an error without a text");
-    lua_pop(h->L, 1);
+    ml_host_add_why(h->L, why);
     return NULL;
 }
 
 /* A script that returns a schedule, which is the focus then. */
 static bool open_script(ml_Host *h, const char *path)
 {
-    bool returned;
+    bool returned = false;
 
     if (!run_script(h, path, 0, NULL, &returned))
         return false;

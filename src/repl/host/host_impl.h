@@ -28,6 +28,11 @@ ml_Host *ml_host_of(lua_State *L);
 /* lua_pcall within reach of Ctrl-C: the status. Where Ctrl-C went past every pcall the error
  * is `interrupted`, whatever the code made of it. */
 int ml_host_call(ml_Host *h, int n_args, int n_results);
+/* lua_pcall of fn with `user` as its argument: what it raises is nobody's to know. The stack is
+ * as before. */
+bool ml_host_protected(ml_Host *h, lua_CFunction fn, void *user);
+/* Appends what the error value on top says, and pops it. */
+void ml_host_add_why(lua_State *L, ml_Text *why);
 /* Calls what is on the stack; false: the error was printed. */
 bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed);
 /* Pushes the script's function, or what is wrong with it: Lua's *status; path NULL:
@@ -48,7 +53,7 @@ void ml_host_keep_path(lua_State *L);
 const char *ml_host_gone(const char *message);
 /* __index of the environment of typed lines: unknown names are methods of the focus. */
 int ml_host_name(lua_State *L);
-void ml_host_push_moon(lua_State *L); /* whatever the global of that name holds */
+void ml_host_push_moon(lua_State *L); /* ours, whatever globals hold */
 /* moon.hooks.typed: lines of an example in a session of their own. */
 int ml_host_typed(lua_State *L);
 /* Pushes the table of methods of schedules: primitives, can_NAME and all others. */

@@ -59,8 +59,7 @@ static int l_focus(lua_State *L)
         ml_Schedule *s = ml_lua_to_schedule(L, 1);
 
         if (!s)
-            return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "focus takes a schedule, not %s",
-                               bind_type(L, 1));
+            return bind_bad(L, "focus takes a schedule, not %s", bind_type(L, 1));
         ml_session_focus(h->ss, s);
         lua_settop(L, 1);
         return 1;
@@ -211,28 +210,10 @@ static void set_rows(lua_State *L, ml_Data *d)
         bind_facts_hint(L, d->of);
 }
 
-typedef struct DataBox {
-    ml_Data d;
-} DataBox;
-
 static int free_data(lua_State *L)
 {
-    ml_data_free(&((DataBox *)lua_touserdata(L, 1))->d);
+    ml_data_free(lua_touserdata(L, 1));
     return 0;
-}
-
-/* Memory that goes when Lua collects it. */
-static ml_Data *push_data(lua_State *L)
-{
-    DataBox *b = lua_newuserdatauv(L, sizeof *b, 0);
-
-    *b = (DataBox){.d = {.n = 0}};
-    if (luaL_newmetatable(L, "moonloop.data")) {
-        lua_pushcfunction(L, free_data);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-    return &b->d;
 }
 
 /* An argument as a word, which stays on the stack; handles are their names. */
@@ -276,7 +257,7 @@ static int l_cmd(lua_State *L)
     for (int k = 2; k <= n; k++)
         words[k - 2] = push_word(L, k);
     ml_Text *got = bind_text(L);
-    ml_Data *data = push_data(L);
+    ml_Data *data = bind_box(L, sizeof *data, "moonloop.data", free_data);
     ml_RunFrame f;
 
     ml_frame_push(h->ss, &f, &(ml_RunOpts){.sink.out = got});
@@ -307,19 +288,27 @@ static bool is_allowed(ml_Session *ss, int id, const char *value, ml_Text *why)
     return ok;
 }
 
-static void set_one(lua_State *L, const char *name, const char *value)
+static int setting_id(lua_State *L, const char *name)
 {
-    ml_Host *h = ml_host_of(L);
     int id = ml_setting_find(name);
-    ml_Text *why;
 
-    why = bind_text(L);
     if (id < 0) {
+        ml_Text *why = bind_text(L);
+
         ml_setting_unknown(name, why);
         ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(why));
     }
+    return id;
+}
+
+static void set_one(lua_State *L, const char *name, const char *value)
+{
+    ml_Host *h = ml_host_of(L);
+    int id = setting_id(L, name);
+    ml_Text *why = bind_text(L);
+
     if (!is_allowed(h->ss, id, value, why) || !ml_setting_set(&h->ss->set, id, value, why))
-        ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
+        bind_bad(L, "%s", ml_text_z(why));
     lua_pop(L, 1);
 }
 
@@ -328,7 +317,7 @@ static int l_set(lua_State *L)
     bind_table(L, 1, "set");
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING)
-            return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "moon.set{name = value, ...}");
+            return bind_bad(L, "moon.set{name = value, ...}");
         const char *value = luaL_tolstring(L, -1, NULL);
 
         set_one(L, lua_tostring(L, -3), value);
@@ -348,14 +337,13 @@ static int l_alias(lua_State *L)
         bool gone = lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1);
 
         if (lua_type(L, -2) != LUA_TSTRING || (!gone && lua_type(L, -1) != LUA_TSTRING))
-            return ml_lua_fail(L, ML_E_BAD_ARGUMENT,
-                               "moon.alias{name = \"command words\", ...}; false takes one "
+            return bind_bad(L, "moon.alias{name = \"command words\", ...}; false takes one "
                                "away");
         ml_Text *why = bind_text(L);
 
         if (!ml_command_alias(h->ss, lua_tostring(L, -3), gone ? NULL : lua_tostring(L, -2),
                               why))
-            return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
+            return bind_bad(L, "%s", ml_text_z(why));
         lua_pop(L, 1);
     }
     return 0;
@@ -363,23 +351,31 @@ static int l_alias(lua_State *L)
 
 static int l_get(lua_State *L)
 {
-    ml_Host *h = ml_host_of(L);
-    const char *name = bind_string(L, 1, "name");
-    int id = ml_setting_find(name);
+    const ml_Settings *set = &ml_host_of(L)->ss->set;
+    ml_SettingId id = (ml_SettingId)setting_id(L, bind_string(L, 1, "name"));
 
-    if (id < 0) {
-        ml_Text *why = bind_text(L);
-
-        ml_setting_unknown(name, why);
-        return ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(why));
-    }
     if (ml_settings[id].kind == ML_SET_INT)
-        lua_pushinteger(L, ml_setting_int(&h->ss->set, (ml_SettingId)id));
+        lua_pushinteger(L, ml_setting_int(set, id));
     else if (ml_settings[id].kind == ML_SET_BOOL)
-        lua_pushboolean(L, ml_setting_bool(&h->ss->set, (ml_SettingId)id));
+        lua_pushboolean(L, ml_setting_bool(set, id));
     else
-        lua_pushstring(L, ml_setting_word(&h->ss->set, (ml_SettingId)id));
+        lua_pushstring(L, ml_setting_word(set, id));
     return 1;
+}
+
+/* moon.hooks.topics(topic): help on the commands, by topic(name, summary, text, lines). */
+static int l_topics(lua_State *L)
+{
+    lua_settop(L, 1);
+    for (size_t k = 0; k < ml_n_commands; k++) {
+        lua_pushvalue(L, 1);
+        lua_pushfstring(L, ":%s", ml_commands[k].name);
+        lua_pushnil(L);
+        lua_pushstring(L, ml_commands[k].text);
+        lua_pushstring(L, ml_commands[k].example);
+        lua_call(L, 4, 0);
+    }
+    return 0;
 }
 
 void ml_host_add_functions(lua_State *L)
@@ -398,12 +394,11 @@ void ml_host_add_functions(lua_State *L)
     lua_setglobal(L, "print");
     lua_pushvalue(L, -1);
     lua_setglobal(L, "moon");
-    lua_getfield(L, -1, "schedule");
-    lua_pushcclosure(L, l_schedule, 1);
-    lua_setfield(L, -2, "schedule");
-    lua_getfield(L, -1, "open");
-    lua_pushcclosure(L, l_schedule, 1);
-    lua_setfield(L, -2, "open");
+    for (int k = 0; k < 2; k++) {
+        lua_getfield(L, -1, k ? "open" : "schedule");
+        lua_pushcclosure(L, l_schedule, 1);
+        lua_setfield(L, -2, k ? "open" : "schedule");
+    }
     const luaL_Reg fns[] = {{"focus", l_focus},       {"cmd", l_cmd},
                             {"set", l_set},           {"get", l_get},
                             {"alias", l_alias},       {"bind_key", ml_host_bind_key},
@@ -413,6 +408,8 @@ void ml_host_add_functions(lua_State *L)
     lua_getfield(L, -1, "hooks");
     lua_pushcfunction(L, ml_host_typed);
     lua_setfield(L, -2, "typed");
+    lua_pushcfunction(L, l_topics);
+    lua_setfield(L, -2, "topics");
     lua_pop(L, 1);
     for (size_t k = 0; k < ML_COUNT(FROM_MOON); k++) {
         lua_getfield(L, -1, FROM_MOON[k]);

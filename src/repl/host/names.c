@@ -60,13 +60,8 @@ static int l_names(lua_State *L)
             tell_names(L, w, "method");
     } else if (lua_type(L, -1) == LUA_TUSERDATA) { /* see bind_class */
         int object = lua_gettop(L);
-        const char *class = "object";
-
-        if (luaL_getmetafield(L, object, "__name") == LUA_TSTRING)
-            class = lua_tostring(L, -1);
-        class = strncmp(class, "moonloop.", 9) == 0 ? class + 9 : class;
-        const char *method = lua_pushfstring(L, "method of %s", class);
-        const char *field = lua_pushfstring(L, "field of %s", class);
+        const char *method = lua_pushfstring(L, "method of %s", bind_type(L, object));
+        const char *field = lua_pushfstring(L, "field of %s", bind_type(L, object));
         int top = lua_gettop(L);
 
         if (luaL_getmetafield(L, object, "methods") == LUA_TTABLE)
@@ -82,10 +77,6 @@ void ml_host_names(ml_Host *h, const char *path, const char *prefix,
                    void (*fn)(const char *name, const char *what, void *user), void *user)
 {
     NamesWanted w = {path, prefix, fn, user};
-    int top = lua_gettop(h->L);
 
-    lua_pushcfunction(h->L, l_names);
-    lua_pushlightuserdata(h->L, &w);
-    lua_pcall(h->L, 1, 0, 0); /* out of memory: no more names */
-    lua_settop(h->L, top);
+    ml_host_protected(h, l_names, &w); /* out of memory: no more names */
 }

@@ -8,23 +8,18 @@
 #include "repl/bind/bind.h"
 #include "repl/host/host_impl.h"
 
-static const char complained_key; /* registry: values that failed, with weak keys */
-
-/* Whether the value at `idx` has not failed before; from now on it has. */
+/* Whether the value at `idx` has not failed before; from now on it has: those that did are
+ * weak keys of a table in the registry. */
 static bool first_failure(lua_State *L, int idx)
 {
     bool first;
 
     idx = lua_absindex(L, idx);
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &complained_key) != LUA_TTABLE) {
-        lua_pop(L, 1);
-        lua_newtable(L);
+    if (!luaL_getsubtable(L, LUA_REGISTRYINDEX, "moonloop.complained")) {
         lua_newtable(L);
         lua_pushliteral(L, "k");
         lua_setfield(L, -2, "__mode");
         lua_setmetatable(L, -2);
-        lua_pushvalue(L, -1);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &complained_key);
     }
     lua_pushvalue(L, idx);
     first = lua_rawget(L, -2) == LUA_TNIL;

@@ -6,35 +6,32 @@
 #include "repl/bind/bind.h"
 #include "repl/host/json.h"
 
-/* Handles, or a list of nothing else: their names. */
-static bool add_handles(lua_State *L, int idx, ml_Text *out)
+/* The name of the handle on top; false: it is none. */
+static bool add_handle(lua_State *L, ml_Text *out)
 {
     ml_Schedule *s;
-    ml_Handle hd;
+    ml_Handle h;
 
-    idx = lua_absindex(L, idx);
-    if (ml_lua_to_handle(L, idx, &s, &hd)) {
-        if (out->n)
-            ml_text_add(out, ", ");
-        ml_text_add(out, luaL_tolstring(L, idx, NULL));
-        lua_pop(L, 1);
-        return true;
-    }
-    if (lua_type(L, idx) != LUA_TTABLE || lua_rawlen(L, idx) == 0)
+    if (!ml_lua_to_handle(L, -1, &s, &h))
         return false;
-    for (lua_Unsigned k = 1; k <= lua_rawlen(L, idx); k++) {
-        lua_rawgeti(L, idx, (lua_Integer)k);
-        bool yes = ml_lua_to_handle(L, -1, &s, &hd);
-
-        if (yes) {
-            ml_text_fmt(out, "%s%s", out->n ? ", " : "", luaL_tolstring(L, -1, NULL));
-            lua_pop(L, 1);
-        }
-        lua_pop(L, 1);
-        if (!yes)
-            return false;
-    }
+    ml_text_fmt(out, "%s%s", out->n ? ", " : "", luaL_tolstring(L, -1, NULL));
+    lua_pop(L, 1);
     return true;
+}
+
+/* Handles, or a list of nothing else, on top: their names. */
+static bool add_handles(lua_State *L, ml_Text *out)
+{
+    bool all = lua_type(L, -1) == LUA_TTABLE && lua_rawlen(L, -1) > 0;
+
+    if (add_handle(L, out))
+        return true;
+    for (lua_Unsigned k = 1; all && k <= lua_rawlen(L, -1); k++) {
+        lua_rawgeti(L, -1, (lua_Integer)k);
+        all = add_handle(L, out);
+        lua_pop(L, 1);
+    }
+    return all;
 }
 
 static void add_quoted(ml_Text *t, const char *z, size_t n)
@@ -122,7 +119,7 @@ static int l_show(lua_State *L)
     lua_pop(L, 1);
     if (n == 1) {
         lua_rawgeti(L, 1, 1);
-        if (add_handles(L, -1, &names)) {
+        if (add_handles(L, &names)) {
             ml_text_fmt(t, "→ %s", ml_text_z(&names));
             ml_text_free(&names);
             return 0;

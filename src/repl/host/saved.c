@@ -149,10 +149,9 @@ ML_GIVES ml_Schedule *ml_host_rebuild(ml_Host *h, ml_Str text, bool lua, ml_Text
     lua_pushlstring(L, text.p, text.n);
     if (ml_host_call(h, 1, 1) != LUA_OK) {
         ml_Failure *f = ml_lua_to_failure(L, -1);
-        const char *z = f ? ml_failure_message(f) : lua_tostring(L, -1);
 
-        ml_text_add(why, z ? z : "an error without a text");
         *stopped = f && ml_failure_code(f) == ML_E_INTERRUPTED;
+        ml_host_add_why(L, why);
     } else if ((s = ml_lua_to_schedule(L, -1)) != NULL)
         ml_schedule_ref(s);
     else

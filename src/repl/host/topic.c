@@ -7,12 +7,7 @@
 
 void ml_host_push_moon(lua_State *L)
 {
-    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-    if (lua_getfield(L, -1, "moonloop") != LUA_TTABLE) {
-        lua_pop(L, 1);
-        lua_getglobal(L, "moon");
-    }
-    lua_remove(L, -2);
+    luaopen_moonloop(L);
 }
 
 /* The field as text; nothing when there is none. A list is joined. */
@@ -30,18 +25,18 @@ static void take(lua_State *L, const char *field, ml_Text *out)
     lua_pop(L, 1);
 }
 
-bool ml_host_topic(ml_Host *h, const char *name, ml_HostTopic *out)
+/* out, name: whether it is known. */
+static int l_topic(lua_State *L)
 {
-    lua_State *L = h->L;
-    int top = lua_gettop(L);
-    bool ok;
+    ml_HostTopic *out = lua_touserdata(L, 1);
 
-    *out = (ml_HostTopic){0};
     ml_host_push_moon(L);
     lua_getfield(L, -1, "help");
-    lua_pushstring(L, name);
-    ok = ml_host_call(h, 1, 1) == LUA_OK && lua_istable(L, -1);
-    if (ok) {
+    lua_pushvalue(L, 2);
+    lua_call(L, 1, 1);
+    bool known = lua_istable(L, -1);
+
+    if (known) {
         take(L, "name", &out->name);
         take(L, "signature", &out->signature);
         take(L, "summary", &out->summary);
@@ -50,6 +45,23 @@ bool ml_host_topic(ml_Host *h, const char *name, ml_HostTopic *out)
         take(L, "lines", &out->lines);
         take(L, "others", &out->others);
     }
+    lua_pushboolean(L, known);
+    return 1;
+}
+
+bool ml_host_topic(ml_Host *h, const char *name, ml_HostTopic *out)
+{
+    lua_State *L = h->L;
+    int top = lua_gettop(L);
+
+    *out = (ml_HostTopic){0};
+    lua_pushcfunction(L, l_topic);
+    lua_pushlightuserdata(L, out);
+    lua_pushstring(L, name);
+    bool ok = ml_host_call(h, 2, 1) == LUA_OK && lua_toboolean(L, -1);
+
+    if (!ok)
+        ml_host_topic_free(out);
     lua_settop(L, top);
     return ok;
 }

@@ -1,6 +1,8 @@
 /* host_view - what Lua says to the visualiser: bind_key, theme. Source: interaction 10. */
 #include "repl/host/host_impl.h"
 
+#include <stdlib.h>
+
 #include "repl/bind/bind.h"
 #include "repl/session/themes.h"
 #include "repl/view/keys/keymap.h"
@@ -23,8 +25,8 @@ int ml_host_bind_key(lua_State *L)
 
     for (int k = 0; k < 3; k++) {
         if (lua_type(L, k + 1) != LUA_TSTRING)
-            return ml_lua_fail(
-                L, ML_E_BAD_ARGUMENT,
+            return bind_bad(
+                L,
                 "bind_key takes the pane, the key and the request as strings, "
                 "as in bind_key(\"loops\", \"s\", \"split\"); argument %d is %s",
                 k + 1, bind_type(L, k + 1));
@@ -32,8 +34,14 @@ int ml_host_bind_key(lua_State *L)
     }
     ml_session_observe(h->ss, &KEYMAP);
     if (!ml_keymap_bind(&h->ss->keymap, word[0], word[1], word[2], why))
-        return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "%s", ml_text_z(why));
+        return bind_bad(L, "%s", ml_text_z(why));
     return 0;
+}
+
+static int by_role(const void *a, const void *b)
+{
+    return strcmp(((const struct ml_RoleLook *)a)->role,
+                  ((const struct ml_RoleLook *)b)->role);
 }
 
 /* The entries of the table but name and base, in the order of their names. */
@@ -45,27 +53,19 @@ static size_t read_looks(lua_State *L, struct ml_RoleLook *v, size_t room)
         const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
 
         if (!key)
-            ml_lua_fail(
-                L, ML_E_BAD_ARGUMENT,
-                "theme takes one table by name, as in theme{name = \"mine\", base = "
-                "\"light\", [\"loop.parallel\"] = \"bold #c04000\"}; a key is %s",
-                bind_type(L, -2));
+            bind_bad(L,
+                     "theme takes one table by name, as in theme{name = \"mine\", base = "
+                     "\"light\", [\"loop.parallel\"] = \"bold #c04000\"}; a key is %s",
+                     bind_type(L, -2));
         if (lua_type(L, -1) != LUA_TSTRING)
-            ml_lua_fail(L, ML_E_BAD_ARGUMENT, "theme: %s is a string, not %s", key,
-                        bind_type(L, -1));
+            bind_bad(L, "theme: %s is a string, not %s", key, bind_type(L, -1));
         if (ml_streq(key, "name") || ml_streq(key, "base"))
             continue;
         if (n == room)
-            ml_lua_fail(L, ML_E_BAD_ARGUMENT, "theme: more looks than there are roles");
+            bind_bad(L, "theme: more looks than there are roles");
         v[n++] = (struct ml_RoleLook){key, lua_tostring(L, -1)};
     }
-    for (size_t k = 1; k < n; k++) /* errors do not depend on the order in the table */
-        for (size_t i = k; i > 0 && strcmp(v[i].role, v[i - 1].role) < 0; i--) {
-            struct ml_RoleLook one = v[i];
-
-            v[i] = v[i - 1];
-            v[i - 1] = one;
-        }
+    qsort(v, n, sizeof *v, by_role); /* errors do not depend on the order in the table */
     return n;
 }
 
@@ -81,10 +81,9 @@ int ml_host_theme(lua_State *L)
     lua_getfield(L, 1, "name");
     lua_getfield(L, 1, "base");
     if (lua_type(L, -2) != LUA_TSTRING)
-        return ml_lua_fail(L, ML_E_BAD_ARGUMENT,
-                           "theme wants a name: theme{name = \"mine\", ...}");
+        return bind_bad(L, "theme wants a name: theme{name = \"mine\", ...}");
     if (!ml_themes_define(ml_host_of(L)->ss, lua_tostring(L, -2), lua_tostring(L, -1), v, n,
                           why))
-        return ml_lua_fail(L, ML_E_BAD_ARGUMENT, "theme: %s", ml_text_z(why));
+        return bind_bad(L, "theme: %s", ml_text_z(why));
     return 0;
 }

@@ -68,10 +68,15 @@ const char *ml_history_at(const ml_History *h, size_t k)
 
 /* ---- entries */
 
+static bool repeats(const ml_History *h, const char *p, size_t n)
+{
+    return h->n && strlen(h->v[h->n - 1]) == n && memcmp(h->v[h->n - 1], p, n) == 0;
+}
+
 /* False: the entry repeats the last one. */
 static bool push(ml_History *h, const char *p, size_t n)
 {
-    if (h->n && strlen(h->v[h->n - 1]) == n && memcmp(h->v[h->n - 1], p, n) == 0)
+    if (repeats(h, p, n))
         return false;
     if (h->n >= ML_HISTORY_MAX + SLACK) {
         size_t drop = h->n - ML_HISTORY_MAX + 1;
@@ -137,6 +142,15 @@ static bool lock(int fd, short type)
     return false;
 }
 
+/* errno stays. */
+static void unlock(int fd)
+{
+    int error = errno;
+
+    lock(fd, F_UNLCK);
+    errno = error;
+}
+
 /* Reads whole lines from h->offset to the end. false: errno says why. */
 static bool read_rest(ml_History *h)
 {
@@ -174,33 +188,25 @@ static bool read_rest(ml_History *h)
     return true;
 }
 
-/* Under the lock: leaves the newest entries in the file. */
-/* The text over the file's beginning, and no more than it then: bytes that the file has
- * already need no room on the disk. Other sessions keep it open. */
-static bool overwrite(int fd, const ml_Text *t)
-{
-    int flags = fcntl(fd, F_GETFL);
-    bool ok = flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_APPEND) == 0 &&
-              lseek(fd, 0, SEEK_SET) == 0 && ml_write_all(fd, t->n ? t->p : "", t->n) &&
-              ftruncate(fd, (off_t)t->n) == 0;
-    int error = errno;
-
-    fcntl(fd, F_SETFL, flags);
-    errno = error;
-    return ok;
-}
-
+/* Under the lock: leaves the newest entries in the file. They are written over its
+ * beginning, for bytes that it has already need no room on the disk, and other sessions keep
+ * it open. */
 static bool cut_file(ml_History *h)
 {
+    int flags = fcntl(h->fd, F_GETFL);
     ml_Text t = {0};
-    size_t from = h->n > ML_HISTORY_MAX ? h->n - ML_HISTORY_MAX : 0;
-    bool ok;
 
-    for (size_t k = from; k < h->n; k++)
+    for (size_t k = h->n > ML_HISTORY_MAX ? h->n - ML_HISTORY_MAX : 0; k < h->n; k++)
         encode(&t, h->v[k]);
-    ok = !t.bad && overwrite(h->fd, &t);
+    bool ok = !t.bad && flags >= 0 && fcntl(h->fd, F_SETFL, flags & ~O_APPEND) == 0 &&
+              lseek(h->fd, 0, SEEK_SET) == 0 && ml_write_all(h->fd, ml_text_z(&t), t.n) &&
+              ftruncate(h->fd, (off_t)t.n) == 0;
+    int error = errno;
+
+    fcntl(h->fd, F_SETFL, flags);
     h->offset = (off_t)t.n;
     ml_text_free(&t);
+    errno = error;
     return ok;
 }
 
@@ -232,10 +238,7 @@ bool ml_history_attach(ml_History *h, const char *path, ml_Text *why)
     if (ok) {
         h->offset = 0;
         ok = read_rest(h) && (h->lines < ML_HISTORY_MAX + SLACK || cut_file(h));
-        int error = errno;
-
-        lock(h->fd, F_UNLCK);
-        errno = error;
+        unlock(h->fd);
     }
     if (!ok)
         give_up(h, why, ml_text_z(&t), errno);
@@ -243,45 +246,42 @@ bool ml_history_attach(ml_History *h, const char *path, ml_Text *why)
     return ok;
 }
 
+/* Under the lock: behind what others have typed. */
+static bool append(ml_History *h, const char *entry, size_t n)
+{
+    bool ok = read_rest(h);
+    ml_Text t = {0};
+
+    if (push(h, entry, n) && ok) {
+        off_t end = lseek(h->fd, 0, SEEK_END);
+
+        if (end > h->offset) /* a line that was never finished */
+            ml_text_char(&t, '\n');
+        encode(&t, h->v[h->n - 1]);
+        ok = end >= 0 && ml_write_all(h->fd, ml_text_z(&t), t.n);
+        if (ok)
+            h->offset = end + (off_t)t.n;
+    }
+    ml_text_free(&t);
+    return ok;
+}
+
 bool ml_history_add(ml_History *h, const char *entry, ml_Text *why)
 {
     size_t n = strlen(entry);
-    ml_Text t = {0};
-    bool ok;
 
-    while (n > 0 && (entry[n - 1] == '\n' || entry[n - 1] == ' ' || entry[n - 1] == '\t'))
+    while (n > 0 && strchr("\n \t", entry[n - 1]))
         n--;
-    if (n == 0 || *entry == ' ')
+    if (n == 0 || *entry == ' ' || repeats(h, entry, n))
         return true;
-    if (h->fd < 0) {
-        push(h, entry, n);
-        return true;
-    }
-    if (h->n && strlen(h->v[h->n - 1]) == n && memcmp(h->v[h->n - 1], entry, n) == 0)
-        return true;
-    ok = lock(h->fd, F_WRLCK);
-    if (ok) {
-        ok = read_rest(h); /* what others typed comes before */
-        if (push(h, entry, n) && ok) {
-            off_t end = lseek(h->fd, 0, SEEK_END);
-
-            if (end > h->offset) /* a line that was never finished */
-                ml_text_char(&t, '\n');
-            encode(&t, h->v[h->n - 1]);
-            ok = end >= 0 && ml_write_all(h->fd, ml_text_z(&t), t.n);
-            if (ok)
-                h->offset = end + (off_t)t.n;
-        }
-        int error = errno;
-
-        lock(h->fd, F_UNLCK);
-        errno = error;
-    } else {
+    if (h->fd < 0 || !lock(h->fd, F_WRLCK)) {
         int error = errno;
 
         push(h, entry, n);
-        errno = error;
+        return h->fd < 0 || give_up(h, why, "the history file", error);
     }
-    ml_text_free(&t);
+    bool ok = append(h, entry, n);
+
+    unlock(h->fd);
     return ok || give_up(h, why, "the history file", errno);
 }

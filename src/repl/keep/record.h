@@ -25,6 +25,6 @@ const char *ml_record_path(const ml_Session *ss); /* NULL: nothing is being writ
 void ml_record_tail(const ml_Session *ss, size_t lines, ml_Text *out);
 /* Bytes of the prompt that a line of a transcript begins with, `> ` or `name v7> ` or
  * `name:branch v7> `; 0: none. */
-size_t ml_record_prompt(const char *line);
+size_t ml_record_prompt(const char *p);
 
 #endif

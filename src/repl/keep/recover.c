@@ -248,6 +248,8 @@ static void put_aside(ml_Session *ss, const char *path)
     ml_text_fmt(&aside, "%s.damaged", path);
     if (rename(path, ml_text_z(&aside)) == 0)
         ml_err_say(&ss->out, "note: the damaged file is kept as %s", ml_text_z(&aside));
+    else
+        ml_err_say(&ss->out, "note: the damaged file stays: %s", strerror(errno));
     ml_text_free(&aside);
 }
 
@@ -275,8 +277,8 @@ static bool finish(Recovery *r, const char *path, bool ours, size_t bad_line)
                         (int)strcspn(r->typed, "\n"), r->typed);
     } else if (!safe)
         ml_text_add(&more, "; its file stays: this session keeps no autosave");
-    else if (ours)
-        unlink(path);
+    else if (ours && unlink(path) != 0)
+        ml_text_fmt(&more, "; its file stays: %s", strerror(errno));
     if (r->back.n || !bad_line)
         say_back(r, ml_text_z(&more));
     if (bad_line && ours)

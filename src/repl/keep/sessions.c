@@ -98,8 +98,8 @@ int ml_orphan_claim(const char *path)
 /* Whole lines end with `"name": "matmul", "steps": 18}`; the last of them counts. */
 static void read_tail(int fd, off_t size, ml_Orphan *o)
 {
-    static const char NAME[] = "\"name\": \"";
-    char buf[1025], *end, *p = NULL;
+    static const char NAME[] = "\"name\": \"", STEPS[] = "\", \"steps\": ";
+    char buf[1025], *end, *name = NULL;
     size_t n = size < 1024 ? (size_t)size : 1024;
     ssize_t got = pread(fd, buf, n, size - (off_t)n);
 
@@ -107,10 +107,12 @@ static void read_tail(int fd, off_t size, ml_Orphan *o)
     if (got <= 0 || strlen(buf) < (size_t)got || !(end = strrchr(buf, '\n')))
         return; /* binary, or cut: nothing of ours */
     *end = '\0';
-    for (char *q = strstr(buf, NAME); q; q = strstr(q + 1, NAME))
-        p = q;
-    if (p && sscanf(p, "\"name\": \"%63[^\"]\", \"steps\": %ld", o->name, &o->steps) != 2)
-        o->name[0] = '\0';
+    for (char *q = buf; (q = strstr(q, NAME)) != NULL;)
+        name = q += strlen(NAME);
+    if (!name || !(end = strstr(name, STEPS)))
+        return;
+    snprintf(o->name, sizeof o->name, "%.*s", (int)(end - name), name);
+    o->steps = strtol(end + strlen(STEPS), NULL, 10);
 }
 
 static bool ends_with(const char *z, const char *tail)

@@ -53,7 +53,7 @@ static Place find_place(ml_Offer *o, ml_Scan *s)
         }
         pl.prim = f->callee.n && f->kind != '[' ? callee(o, f->callee) : NULL;
         pl.call = f;
-        if (f->kind != '{' || f->key.n)
+        if (pl.prim && (f->kind != '{' || f->key.n))
             pl.param = ml_scan_param(pl.prim, f->arg, f->key);
         return pl;
     }

@@ -263,14 +263,6 @@ static void collect(const char *name, const char *what, void *user)
     ml_push(c->cx, &c->names, ml_format(c->cx, "%s\n%s", name, what));
 }
 
-static bool is_identifier(const char *z)
-{
-    ml_Tokens t = {.p = z, .n = strlen(z)};
-    ml_Token k = ml_token_next(&t);
-
-    return k.kind == ML_TOKEN_NAME && k.text.n == t.n;
-}
-
 void ml_offer_names(ml_Offer *o, const char *path)
 {
     Collected c = {.cx = o->cx};
@@ -289,7 +281,7 @@ void ml_offer_names(ml_Offer *o, const char *path)
             ml_strdup(o->cx, (ml_Str){c.names.v[k], (size_t)(end - c.names.v[k])});
         const char *note = NULL;
 
-        if (!is_identifier(name) || (name[0] == '_' && o->prefix[0] != '_'))
+        if (!ml_is_name(name) || (name[0] == '_' && o->prefix[0] != '_'))
             continue;
         if (strncmp(name, o->prefix, strlen(o->prefix)) == 0)
             note = summary_of(o, path, name, end + 1);

@@ -157,15 +157,12 @@ static void take_back(ml_Session *ss, const Line *l)
     int to = ml_schedule_version(l->focus);
 
     if (to > l->newest) { /* else the line only went there */
-        ml_Text t = {0};
 
         ml_schedule_mark(l->focus, "failed");
-        ml_text_fmt(&t,
-                    "note: the steps of this line were taken back; they are at v%d, marked "
-                    "`failed`",
-                    to);
-        ml_err_prose(&ss->out, ml_text_z(&t));
-        ml_text_free(&t);
+        ml_err_say(&ss->out,
+                   "note: the steps of this line were taken back; they are at v%d, marked "
+                   "`failed`",
+                   to);
     }
     ml_schedule_restore(l->focus, l->before);
 }

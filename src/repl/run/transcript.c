@@ -344,28 +344,13 @@ static int replay_file(const Replay *r, const char *path, bool update)
     return status;
 }
 
-/* The program itself, by a path that holds wherever the shell stands. */
-static void own_path(const char *argv0, ml_Text *out)
-{
-    char buf[4096];
-    ssize_t n = readlink("/proc/self/exe", buf, sizeof buf - 1);
-
-    if (n > 0) {
-        ml_text_addn(out, buf, (size_t)n);
-        return;
-    }
-    if (argv0[0] != '/' && strchr(argv0, '/') && getcwd(buf, sizeof buf))
-        ml_text_fmt(out, "%s/", buf);
-    ml_text_add(out, argv0);
-}
-
-int ml_transcript_run(const char *argv0, char **files, int n, bool update)
+int ml_transcript_run(char **files, int n, bool update)
 {
     static const char *const UNSET[] = {"CLICOLOR_FORCE",  "COLUMNS",
                                         "LINES",           "MOONLOOP_PATH",
                                         "MOONLOOP_TARGET", "MOONLOOP_THREADS"};
     static ml_Session session;
-    ml_Text path = {0};
+    char path[4096] = "";
     Replay r = {.ss = &session};
     int status = 0;
 
@@ -373,8 +358,8 @@ int ml_transcript_run(const char *argv0, char **files, int n, bool update)
         fprintf(stderr, "moonloop: --transcript needs a file\n");
         return 2;
     }
-    own_path(argv0, &path);
-    r.program = ml_text_z(&path);
+    /* By a path that holds wherever the shell stands. */
+    r.program = readlink("/proc/self/exe", path, sizeof path - 1) > 0 ? path : "moonloop";
     ml_session_init(&session);
     ml_out_init(&session.out, 0, 100, false);
     session.host = ml_host_new(&session);
@@ -392,7 +377,6 @@ int ml_transcript_run(const char *argv0, char **files, int n, bool update)
             status = s;
     }
     ml_session_free(&session);
-    ml_text_free(&path);
     if (fflush(stdout) != 0) {
         fprintf(stderr, "moonloop: cannot write to standard output: %s\n", strerror(errno));
         return 1;

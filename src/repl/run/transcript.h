@@ -5,6 +5,6 @@
 #include <stdbool.h>
 
 /* Exit status: 0 all equal, 1 a difference, 3 a file is missing. */
-int ml_transcript_run(const char *argv0, char **files, int n, bool update);
+int ml_transcript_run(char **files, int n, bool update);
 
 #endif

@@ -46,32 +46,19 @@ static size_t number(const char *p)
     return n;
 }
 
-static size_t one_of(const char *p, const char *const *units, size_t n_units)
+/* Bytes of the unit behind a number, with the blank before it; 0: none of these. 1m19s has
+ * one, too. */
+static size_t unit(const char *p, const char *const *units, size_t n_units)
 {
-    for (size_t k = 0; k < n_units; k++) {
-        size_t n = strlen(units[k]);
+    size_t blank = *p == ' ' ? 1 : 0;
 
-        if (strncmp(p, units[k], n) == 0 && !is_letter(p[n]) && p[n] != '/')
+    for (size_t k = 0; k < n_units; k++) {
+        size_t n = blank + strlen(units[k]);
+
+        if (strncmp(p + blank, units[k], n - blank) == 0 && !is_letter(p[n]) && p[n] != '/')
             return n;
     }
     return 0;
-}
-
-/* Bytes of the unit of time behind a number, with the blank before it. 1m19s has one, too.
- */
-static size_t time_unit(const char *p)
-{
-    size_t blank = *p == ' ' ? 1 : 0,
-           n = one_of(p + blank, TIME_UNITS, ML_COUNT(TIME_UNITS));
-
-    return n ? blank + n : 0;
-}
-
-static size_t other_unit(const char *p)
-{
-    size_t blank = *p == ' ' ? 1 : 0, n = one_of(p + blank, UNITS, ML_COUNT(UNITS));
-
-    return n ? blank + n : 0;
 }
 
 static bool at_end(const char *p)
@@ -81,28 +68,27 @@ static bool at_end(const char *p)
     return *p == '\0';
 }
 
-/* Numbers that the machine makes; advances both texts past number and unit. before: what
- * the line has in front of the number. */
+/* Numbers that the machine makes; advances both texts past number and unit. line: of which
+ * *want is the rest. */
 static bool loose_number(const char *line, const char **want, const char **got, bool any)
 {
     const char *w = *want, *g = *got;
-    size_t n = number(w), m = number(g), unit, has;
+    size_t n = number(w), m = number(g);
 
     if (n == 0 || m == 0 || (w > line && is_digit(w[-1])))
         return false;
     bool ratio = w >= line + 2 && strncmp(w - 2, TIMES, 2) == 0;
+    size_t time = unit(w + n, TIME_UNITS, ML_COUNT(TIME_UNITS)),
+           has = unit(g + m, TIME_UNITS, ML_COUNT(TIME_UNITS));
 
-    if ((unit = time_unit(w + n)) > 0 && (has = time_unit(g + m)) > 0) {
-        *want = w + n + unit;
-        *got = g + m + has;
-        return true;
+    if (time == 0 || has == 0) {
+        time = has = 0;
+        if (!any && !ratio && unit(w + n, UNITS, ML_COUNT(UNITS)) == 0)
+            return false;
     }
-    if (any || ratio || other_unit(w + n) > 0) {
-        *want = w + n;
-        *got = g + m;
-        return true;
-    }
-    return false;
+    *want = w + n + time;
+    *got = g + m + has;
+    return true;
 }
 
 /* Past ` ±34 %`, which says that a measurement is noisy: the next may not be. */

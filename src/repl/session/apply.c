@@ -59,10 +59,8 @@ bool ml_settings_allow(ml_Session *ss, int id, const char *value)
     if (id != ML_SET_target)
         return true;
     cx = ml_ctx_new(0);
-    if (!ml_target_read(cx, value, &t)) {
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
-        ok = false;
-    }
+    if (!ml_target_read(cx, value, &t))
+        ok = ml_session_ctx_error(ss, cx);
     ml_ctx_unref(cx);
     return ok;
 }

@@ -9,17 +9,22 @@
 #include "core/base/arena.h"
 #include "repl/session/session.h"
 
+/* Calls what each has for the moment. */
+#define TELL(ss, moment, arguments)                                                        \
+    do                                                                                     \
+        for (size_t k = 0; k < (ss)->observers.n; k++) {                                   \
+            const ml_Observer *o = (ss)->observers.v[k];                                   \
+                                                                                           \
+            if (o && o->moment)                                                            \
+                o->moment arguments;                                                       \
+        }                                                                                  \
+    while (0)
+
 static void tell_output(void *user, const char *shown, const char *raw)
 {
-    ml_Session *ss = user;
     ml_OutputEvent e = {shown, raw};
 
-    for (size_t k = 0; k < ss->observers.n; k++) {
-        const ml_Observer *o = ss->observers.v[k];
-
-        if (o && o->on_output)
-            o->on_output(o->user, ss, &e);
-    }
+    TELL((ml_Session *)user, on_output, (o->user, user, &e));
 }
 
 void ml_session_observe(ml_Session *ss, const ml_Observer *o)
@@ -51,52 +56,32 @@ void ml_session_unobserve(ml_Session *ss, const ml_Observer *o)
 
 void ml_tell_before(ml_Session *ss, const ml_LineEvent *e)
 {
-    for (size_t k = 0; k < ss->observers.n; k++) {
-        const ml_Observer *o = ss->observers.v[k];
-
-        if (o && o->before_line)
-            o->before_line(o->user, ss, e);
-    }
+    TELL(ss, before_line, (o->user, ss, e));
 }
 
 void ml_tell_after(ml_Session *ss, const ml_LineEvent *e)
 {
-    for (size_t k = 0; k < ss->observers.n; k++) {
-        const ml_Observer *o = ss->observers.v[k];
-
-        if (o && o->after_line)
-            o->after_line(o->user, ss, e);
-    }
+    TELL(ss, after_line, (o->user, ss, e));
 }
 
 void ml_tell_version(ml_Session *ss, ml_Schedule *s, int version)
 {
-    for (size_t k = 0; k < ss->observers.n; k++) {
-        const ml_Observer *o = ss->observers.v[k];
-
-        if (o && o->on_version)
-            o->on_version(o->user, ss, s, version);
-    }
+    TELL(ss, on_version, (o->user, ss, s, version));
 }
 
 void ml_tell_settings(ml_Session *ss)
 {
-    for (size_t k = 0; k < ss->observers.n; k++) {
-        const ml_Observer *o = ss->observers.v[k];
-
-        if (o && o->on_settings)
-            o->on_settings(o->user, ss);
-    }
+    TELL(ss, on_settings, (o->user, ss));
 }
 
 void ml_tell_tick(ml_Session *ss)
 {
-    for (size_t k = 0; k < ss->observers.n; k++) {
-        const ml_Observer *o = ss->observers.v[k];
+    double now = ml_clock();
 
-        if (o && o->on_tick)
-            o->on_tick(o->user, ss);
-    }
+    if (now - ss->observers.ticked < 0.1)
+        return;
+    ss->observers.ticked = now;
+    TELL(ss, on_tick, (o->user, ss));
 }
 
 void ml_tell_end(ml_Session *ss)

@@ -51,6 +51,7 @@ typedef struct ml_Observer {
 typedef struct ml_Observers {
     const ml_Observer **v; /* NULL: taken away */
     size_t n;
+    double ticked; /* ml_clock of the last tick */
 } ml_Observers;
 
 /* A second time: nothing. */
@@ -62,7 +63,7 @@ void ml_tell_before(struct ml_Session *ss, const ml_LineEvent *e);
 void ml_tell_after(struct ml_Session *ss, const ml_LineEvent *e);
 void ml_tell_version(struct ml_Session *ss, ml_Schedule *s, int version);
 void ml_tell_settings(struct ml_Session *ss);
-void ml_tell_tick(struct ml_Session *ss);
+void ml_tell_tick(struct ml_Session *ss); /* at most ten times a second */
 void ml_tell_end(struct ml_Session *ss); /* and takes all away */
 
 #endif

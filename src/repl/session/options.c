@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-typedef enum Kind { FLAG, TEXT, NUMBER, SIZE, SHOW, COLOR, NO_COLOR, CHUNK, LATER } Kind;
+typedef enum Kind { FLAG, TEXT, NUMBER, SIZE, SHOW, COLOR, NO_COLOR, CHUNK } Kind;
 
 typedef struct Option {
     const char *name; /* long form, or NULL */
@@ -85,8 +85,7 @@ static bool wants_value(const Option *d)
     case CHUNK: return true;
     case FLAG:
     case SHOW:
-    case NO_COLOR:
-    case LATER: break;
+    case NO_COLOR: break;
     }
     return false;
 }
@@ -143,7 +142,6 @@ static bool apply(ml_Options *o, const Option *d, const char *value, ml_Text *wh
         }
         o->chunks[o->n_chunks++] = (ml_Chunk){d->letter, value};
         return true;
-    case LATER: ml_text_fmt(why, "--%s comes with a later version", d->name); return false;
     }
     return true;
 }
@@ -234,7 +232,7 @@ void ml_options_each(ml_OptionFn *fn, void *user)
     for (size_t k = 0; k < ML_COUNT(OPTIONS); k++) {
         const Option *d = &OPTIONS[k];
 
-        if (d->help && d->kind != LATER)
+        if (d->help)
             fn(d->name, d->letter, d->arg, d->help, user);
     }
 }
@@ -250,7 +248,7 @@ void ml_options_help(ml_Text *t)
         const Option *d = &OPTIONS[k];
         size_t at = t->n;
 
-        if (!d->help || d->kind == LATER)
+        if (!d->help)
             continue;
         ml_text_add(t, "  ");
         if (d->letter)

@@ -132,9 +132,11 @@ enum { PER_TICK = 256 }; /* iterations of the interpreter */
 
 static void on_work(void *user, unsigned ticks)
 {
-    ml_Progress *p = ((ml_Session *)user)->progress;
+    ml_Session *ss = user;
+    ml_Progress *p = ss->progress;
     double share;
 
+    ml_tell_tick(ss);
     if (!p)
         return;
     p->done += (double)ticks * PER_TICK;

@@ -128,9 +128,15 @@ bool ml_session_may_read(ml_Session *ss, const char *path)
     bool ok = ml_reach_allows(ss->reach, cx, path);
 
     if (!ok)
-        ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+        ml_session_ctx_error(ss, cx);
     ml_ctx_unref(cx);
     return ok;
+}
+
+bool ml_session_ctx_error(ml_Session *ss, ml_Ctx *cx)
+{
+    ml_session_fail(ss, ml_failure_from(ml_error(cx)));
+    return false;
 }
 
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s)

@@ -20,7 +20,7 @@ typedef struct ml_Host ml_Host;           /* the Lua side, host/host.h */
 typedef struct ml_History ml_History;     /* what was typed, history.h */
 typedef struct ml_Data ml_Data;           /* what a command tells, data.h */
 typedef struct ml_Jobs ml_Jobs;           /* work in the background, jobs.h */
-typedef struct ml_Echo ml_Echo;           /* what steps showed last, show/echo.c */
+typedef struct ml_Programs ml_Programs;   /* programs that steps showed, show/program.c */
 typedef struct ml_Record ml_Record;       /* the session as a transcript, record.h */
 typedef struct ml_Autosave ml_Autosave;   /* what came of it, autosave.h */
 typedef struct ml_Dashboard ml_Dashboard; /* of another terminal, dashboard.h */
@@ -70,7 +70,7 @@ typedef struct ml_Session {
     int n_lines;             /* that were run, without those of others */
     bool lost_terminal;      /* it vanished: the session did not end as its user meant */
 
-    ml_Echo *echo;           /* NULL: no step was shown */
+    ml_Programs *programs;   /* NULL: no step was shown */
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
     int *saved; /* of each: versions that it had when it was saved or opened last */
     size_t n_schedules;
@@ -127,8 +127,9 @@ bool ml_session_write(ml_Session *ss, const char *path, const ml_Text *t);
 bool ml_session_write_error(ml_Session *ss, const char *path, int error); /* false */
 /* Whether --safe lets a file be read (core/reach.h); false: an error was printed. */
 bool ml_session_may_read(ml_Session *ss, const char *path);
-/* An error of the schedule (ml_schedule_error). */
+/* The error of a schedule (ml_schedule_error), of a context (ml_error); false. */
 bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
+bool ml_session_ctx_error(ml_Session *ss, ml_Ctx *cx);
 /* Where the command at work tells its rows (data.h); NULL: nobody wants them. */
 ml_Data *ml_session_data(ml_Session *ss);
 int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */

@@ -3,7 +3,9 @@
 #ifndef ML_REPL_SHOW_DIFF_H
 #define ML_REPL_SHOW_DIFF_H
 
-#include "core/base/text.h"
+#include "primitives/schedule.h"
+
+struct ml_Session;
 
 /* Lines that are known to be equal, by their numbers from 0. */
 typedef struct ml_DiffSame {
@@ -27,6 +29,10 @@ typedef struct ml_DiffStats {
  * or left count as unchanged. */
 ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b,
                           const ml_DiffOpts *opts);
+/* The same of the programs of two versions, whose trees are compared first (o->same is not
+ * looked at). */
+ml_DiffStats ml_diff_versions(struct ml_Session *ss, ml_Schedule *s, int from, int to,
+                              const ml_DiffOpts *o, ml_Text *out);
 /* Which lines of b are not in a: fresh has room for all of b's. Lines that only moved right
  * or left are not. */
 void ml_diff_fresh(const char *a, const char *b, bool *fresh);

@@ -3,21 +3,6 @@
 
 #include "repl/session/session.h"
 
-void ml_footprints(ml_Ctx *cx, ml_Program p, ml_Uid loop, ml_Footprints *out)
-{
-    ml_LoopFacts f;
-
-    if (!ml_counts_loop(cx, p, loop, &f))
-        return;
-    for (uint32_t k = 0; k < f.n_touched; k++) {
-        ml_Number n = f.touched[k].bytes;
-        bool known = n.how != ML_UNKNOWN && !n.expr;
-
-        ml_push(cx, out,
-                ((ml_Footprint){f.touched[k].buffer, known ? n.n : -1, n.how == ML_EXACT}));
-    }
-}
-
 void ml_text_bytes(ml_Text *out, int64_t bytes)
 {
     static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

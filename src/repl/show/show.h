@@ -11,10 +11,10 @@
 void ml_session_announce(ml_Session *ss);
 /* After steps: headline and diff of each from one version to another. */
 void ml_echo_steps(ml_Session *ss, ml_Schedule *s, int from, int to);
-/* What was printed for the last one is dropped; so it is at the session's end. */
-void ml_echo_forget(ml_Session *ss);
 /* Prints the program of a version with display names, as the screen shows it. */
 void ml_show_program(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
+/* What is kept of programs for the next step's diff is dropped; so it is at the end. */
+void ml_program_forget(ml_Session *ss);
 void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
 /* The same with what each loop touches, as far as the screen is wide enough. */
 void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);

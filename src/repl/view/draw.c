@@ -171,7 +171,7 @@ static void put_title(ml_View *v, ml_Rect b, const char *title, ml_CellRole role
 static void draw_pane(ml_View *v, ml_PaneId id)
 {
     const ml_PaneKind *kind = &v->kinds[id];
-    ml_Rect b = v->frame->places.box[id];
+    ml_Rect b = v->places.box[id];
     ml_Text title = {0}, more = {0};
     int n, last;
 
@@ -181,13 +181,13 @@ static void draw_pane(ml_View *v, ml_PaneId id)
     if (id == ML_PANE_CODE)
         ml_text_add(&title, v->beside == ML_LEVEL_ASM ? "A Assembly" : "L LLVM");
     else
-        ml_text_fmt(&title, "%d %s", (int)id, kind->name);
+        ml_text_fmt(&title, "%d %s", (int)id, ml_pane_names[id]);
     if (kind->title) {
         kind->title(v, &more);
         if (more.n)
             ml_text_fmt(&title, " %s", ml_text_z(&more));
     }
-    if (id == v->in && v->frame->zoomed)
+    if (id == v->in && v->zoomed)
         ml_text_add(&title, " (z)");
     put_title(v, b, ml_text_z(&title), border_of(v, id), last > n ? n : last, n);
     ml_text_free(&title);
@@ -197,7 +197,7 @@ static void draw_pane(ml_View *v, ml_PaneId id)
 
 static void draw_panes(ml_View *v)
 {
-    const ml_Rect *box = v->frame->places.box;
+    const ml_Rect *box = v->places.box;
 
     for (int id = 1; id < ML_N_PANES; id++)
         if (box[id].w > 0 && id != (int)v->in)
@@ -247,20 +247,19 @@ static void draw_menu(ml_View *v)
 
 static void draw_page(ml_View *v)
 {
-    ml_Frame *f = v->frame;
     ml_Rect box = {0, 1, v->grid.w, v->grid.h - 4};
-    int room = ml_view_page_room(v), n = (int)f->page.v.n;
+    int room = ml_view_page_room(v), n = (int)v->page.v.n;
 
-    if (f->page_top > n - room)
-        f->page_top = n > room ? n - room : 0;
+    if (v->page_top > n - room)
+        v->page_top = n > room ? n - room : 0;
     ml_grid_fill(&v->grid, box, ML_ROLE_TEXT);
     ml_grid_box(&v->grid, box, NULL, ML_ROLE_BORDER_IN);
-    put_title(v, box, ml_text_z(&f->page_title), ML_ROLE_BORDER_IN,
-              f->page_top + room > n ? n : f->page_top + room, n);
-    for (int k = 0; k < room && f->page_top + k < n; k++) {
+    put_title(v, box, ml_text_z(&v->page_title), ML_ROLE_BORDER_IN,
+              v->page_top + room > n ? n : v->page_top + room, n);
+    for (int k = 0; k < room && v->page_top + k < n; k++) {
         ml_Rect line = {1, box.y + 1 + k, box.w - 2, 1};
 
-        ml_view_put_row(v, line, 2, line.y, &f->page.v.v[f->page_top + k], f->page_left,
+        ml_view_put_row(v, line, 2, line.y, &v->page.v.v[v->page_top + k], v->page_left,
                         false);
     }
 }
@@ -293,13 +292,13 @@ void ml_view_draw(ml_View *v)
     ml_Grid *g = &v->grid;
 
     ml_grid_clear(g);
-    v->frame->n_hot = 0;
-    if (v->frame->size == ML_SIZE_NONE) {
+    v->n_hot = 0;
+    if (v->size == ML_SIZE_NONE) {
         draw_too_small(v);
         return;
     }
     ml_view_draw_title(v);
-    if (v->frame->paging) {
+    if (v->paging) {
         draw_page(v);
     } else {
         draw_panes(v);

@@ -25,7 +25,7 @@ int ml_view_last_over(ml_View *v)
 
 static void draw_lua(ml_View *v, int y)
 {
-    ml_Rows *r = &v->frame->line;
+    ml_Rows *r = &v->line;
 
     if (v->lua.n == 0)
         return;
@@ -50,32 +50,31 @@ static void draw_message(ml_View *v, int y)
         return;
     ml_grid_fill(&v->grid, in, ML_ROLE_TEXT);
     ml_grid_put_folded(&v->grid, in, ml_text_z(&v->message),
-                       v->frame->message_is_error ? ML_ROLE_ERROR : ML_ROLE_TEXT);
+                       v->message_is_error ? ML_ROLE_ERROR : ML_ROLE_TEXT);
 }
 
 /* What is being searched for or asked; false: nothing is. */
 static bool draw_asked(ml_View *v, int y)
 {
-    ml_Frame *f = v->frame;
     ml_Rect in = ml_view_row_rect(v, y);
     int cursor = -1;
 
-    if (f->asking) {
+    if (v->asking) {
         int x = ml_grid_put(&v->grid, in, 0, y, "/", ML_ROLE_STRONG);
 
-        x += ml_grid_put(&v->grid, in, x, y, ml_text_z(&f->ask), ML_ROLE_TEXT);
+        x += ml_grid_put(&v->grid, in, x, y, ml_text_z(&v->ask), ML_ROLE_TEXT);
         v->grid.cursor_x = x < v->grid.w ? x : v->grid.w - 1;
         v->grid.cursor_y = y;
         return true;
     }
-    ml_rows_reset(&f->line);
+    ml_rows_reset(&v->line);
     if (ml_act_open(v))
-        ml_act_line(v, &f->line, &cursor);
-    if (f->line.v.n == 0)
+        ml_act_line(v, &v->line, &cursor);
+    if (v->line.v.n == 0)
         return false;
     int left = cursor >= v->grid.w ? cursor - v->grid.w + 1 + v->grid.w / 4 : 0;
 
-    ml_view_put_row(v, in, 0, y, &f->line.v.v[0], left, false);
+    ml_view_put_row(v, in, 0, y, &v->line.v.v[0], left, false);
     if (cursor >= 0) {
         v->grid.cursor_x = cursor - left;
         v->grid.cursor_y = y;
@@ -86,16 +85,15 @@ static bool draw_asked(ml_View *v, int y)
 /* One key of the bottom line, when it fits. */
 static bool add_hot(ml_View *v, int *x, ml_Request r, const char *key, const char *label)
 {
-    ml_Frame *f = v->frame;
     int y = v->grid.h - 1;
     ml_Rect in = ml_view_row_rect(v, y);
     int n = ml_grid_columns(&v->grid, key, strlen(key)) +
             ml_grid_columns(&v->grid, "·", strlen("·")) +
             ml_grid_columns(&v->grid, label, strlen(label));
 
-    if (*x + n > v->grid.w || f->n_hot == ML_MAX_HOT)
+    if (*x + n > v->grid.w || v->n_hot == ML_MAX_HOT)
         return false;
-    f->hot[f->n_hot++] = (ml_Hot){*x, n, r, key};
+    v->hot[v->n_hot++] = (ml_Hot){*x, n, r, key};
     *x += ml_grid_put(&v->grid, in, *x, y, key, ML_ROLE_KEY);
     *x += ml_grid_put(&v->grid, in, *x, y, "·", ML_ROLE_DIM);
     *x += ml_grid_put(&v->grid, in, *x, y, label, ML_ROLE_TEXT) + 1;
@@ -108,24 +106,23 @@ static bool add_request(ml_View *v, int *x, ml_Request r)
     bool ok = ml_key_info[r].label && ml_keymap_first(v->ss->keymap, r, &key) &&
               add_hot(v, x, r, ml_text_z(&key), ml_key_info[r].label);
 
-    if (v->frame->n_hot > 0)
-        v->frame->hot[v->frame->n_hot - 1].key = NULL; /* the text goes away */
+    if (v->n_hot > 0)
+        v->hot[v->n_hot - 1].key = NULL; /* the text goes away */
     ml_text_free(&key);
     return ok;
 }
 
 static void draw_keys(ml_View *v)
 {
-    ml_Frame *f = v->frame;
     ml_Request can[ML_N_REQUESTS];
     int x = 0;
 
-    f->n_hot = 0;
-    f->hot_y = v->grid.h - 1;
-    if (f->paging || f->asking || ml_act_open(v)) {
-        if (!f->paging) {
-            add_hot(v, &x, ML_REQ_NONE, "enter", f->asking ? "search" : "apply");
-            if (!f->asking && ml_act_proposes(v))
+    v->n_hot = 0;
+    v->hot_y = v->grid.h - 1;
+    if (v->paging || v->asking || ml_act_open(v)) {
+        if (!v->paging) {
+            add_hot(v, &x, ML_REQ_NONE, "enter", v->asking ? "search" : "apply");
+            if (!v->asking && ml_act_proposes(v))
                 add_hot(v, &x, ML_REQ_NONE, "tab", "propose");
         } else {
             add_hot(v, &x, ML_REQ_NONE, "pgup", "back");
@@ -158,7 +155,7 @@ static void draw_keys(ml_View *v)
 
         if (ml_keymap_first(v->ss->keymap, ML_REQ_COMMAND, &key) &&
             add_hot(v, &x, ML_REQ_COMMAND, ml_text_z(&key), "open a program"))
-            f->hot[f->n_hot - 1].key = NULL;
+            v->hot[v->n_hot - 1].key = NULL;
         ml_text_free(&key);
     }
     if (v->ss->n_done > 0)

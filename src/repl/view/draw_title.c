@@ -45,7 +45,6 @@ static void add_sparks(ml_Schedule *s, ml_Text *out)
  * it is worked out once for each timing. */
 static double share_of_peak(ml_View *v, ml_Schedule *s, const char *speed)
 {
-    ml_Frame *f = v->frame;
     ml_Engine *e = ml_host_engine(v->ss->host);
     ml_TimingOpts o = {0};
     ml_Roofline line;
@@ -53,14 +52,14 @@ static double share_of_peak(ml_View *v, ml_Schedule *s, const char *speed)
     ml_Text of = {0};
 
     ml_text_fmt(&of, "%s %s", ml_schedule_name(s), speed);
-    bool same = ml_streq(ml_text_z(&of), ml_text_z(&f->share_of));
+    bool same = ml_streq(ml_text_z(&of), ml_text_z(&v->share_of));
 
-    ml_text_clear(&f->share_of);
-    ml_text_add(&f->share_of, ml_text_z(&of));
+    ml_text_clear(&v->share_of);
+    ml_text_add(&v->share_of, ml_text_z(&of));
     ml_text_free(&of);
     if (same)
-        return f->share;
-    f->share = 0;
+        return v->share;
+    v->share = 0;
     bool flops;
     double rate = ml_speed_read(speed, &flops);
 
@@ -71,9 +70,9 @@ static double share_of_peak(ml_View *v, ml_Schedule *s, const char *speed)
 
     if (m && m->full && ml_roofline_roofs(cx, e, s, ml_schedule_func_pos(s), &o, &line) &&
         line.peak > 0)
-        f->share = rate / line.peak;
+        v->share = rate / line.peak;
     ml_ctx_unref(cx);
-    return f->share;
+    return v->share;
 }
 
 void ml_view_draw_title(ml_View *v)

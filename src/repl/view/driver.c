@@ -255,8 +255,8 @@ bool ml_view_terminal(ml_Session *ss)
     if (!ss->private_)
         ml_view_layout_load(&d->v);
     d->changes = ml_jobs_changes(ss);
-    d->v.frame->pressed = pressed;
-    d->v.frame->pressed_user = d;
+    d->v.pressed = pressed;
+    d->v.pressed_user = d;
     ml_loop_set_announcer(announce, d);
     loop(d);
     ml_loop_set_announcer(NULL, NULL);

@@ -29,47 +29,45 @@ static int row_at(ml_View *v, ml_PaneId id, int y)
 
 static bool begin_border(ml_View *v, int x, int y)
 {
-    ml_Frame *f = v->frame;
-    const ml_Places *p = &f->places;
+    const ml_Places *p = &v->places;
 
-    f->drag_above = ML_PANE_NONE;
-    f->drag_column = -1;
+    v->drag_above = ML_PANE_NONE;
+    v->drag_column = -1;
     for (int c = 0; c < p->n_columns; c++) {
         ml_Rect top = p->box[p->column[c].pane[0]];
         ml_PaneId low = p->column[c].pane[p->column[c].n - 1];
         int bottom = p->box[low].y + p->box[low].h;
 
         if (c + 1 < p->n_columns && x == top.x + top.w - 1 && y >= top.y && y < bottom)
-            f->drag_column = c;
+            v->drag_column = c;
         for (int k = 0; k + 1 < p->column[c].n; k++) {
             ml_Rect b = p->box[p->column[c].pane[k]];
 
             if (y == b.y + b.h - 1 && x >= b.x && x < b.x + b.w)
-                f->drag_above = p->column[c].pane[k];
+                v->drag_above = p->column[c].pane[k];
         }
     }
-    if (f->drag_above == ML_PANE_NONE && f->drag_column < 0)
+    if (v->drag_above == ML_PANE_NONE && v->drag_column < 0)
         return false;
-    f->drag = ML_DRAG_BORDER;
-    f->drag_x = x;
-    f->drag_y = y;
+    v->drag = ML_DRAG_BORDER;
+    v->drag_x = x;
+    v->drag_y = y;
     return true;
 }
 
 static void drag_border(ml_View *v, int x, int y)
 {
-    ml_Frame *f = v->frame;
-    ml_Layout *l = &f->layout[f->size];
+    ml_Layout *l = &v->layout[v->size];
 
-    if (f->drag_column >= 0 && x != f->drag_x) {
-        ml_layout_move_column(l, &f->places, f->drag_column, x - f->drag_x);
+    if (v->drag_column >= 0 && x != v->drag_x) {
+        ml_layout_move_column(l, &v->places, v->drag_column, x - v->drag_x);
         ml_view_place(v);
-        f->drag_x = x;
+        v->drag_x = x;
     }
-    if (f->drag_above != ML_PANE_NONE && y != f->drag_y) {
-        ml_layout_move_row(l, &f->places, f->drag_above, y - f->drag_y);
+    if (v->drag_above != ML_PANE_NONE && y != v->drag_y) {
+        ml_layout_move_row(l, &v->places, v->drag_above, y - v->drag_y);
         ml_view_place(v);
-        f->drag_y = y;
+        v->drag_y = y;
     }
 }
 
@@ -102,16 +100,14 @@ static bool word_at(ml_View *v, ml_PaneId id, const ml_Row *row, int x, ml_Text 
 
 static void press_hot(ml_View *v, int x)
 {
-    ml_Frame *f = v->frame;
-
-    for (size_t k = 0; k < f->n_hot; k++) {
+    for (size_t k = 0; k < v->n_hot; k++) {
         ml_Key key;
 
-        if (x < f->hot[k].x || x >= f->hot[k].x + f->hot[k].w)
+        if (x < v->hot[k].x || x >= v->hot[k].x + v->hot[k].w)
             continue;
-        if (f->hot[k].r != ML_REQ_NONE)
-            ml_view_request(v, f->hot[k].r, 1);
-        else if (ml_key_read(f->hot[k].key, &key))
+        if (v->hot[k].r != ML_REQ_NONE)
+            ml_view_request(v, v->hot[k].r, 1);
+        else if (ml_key_read(v->hot[k].key, &key))
             ml_view_key(v, &key);
         return;
     }
@@ -119,15 +115,14 @@ static void press_hot(ml_View *v, int x)
 
 static void press(ml_View *v, int x, int y)
 {
-    ml_Frame *f = v->frame;
     ml_PaneId id = pane_at(v, x, y);
     ml_Text word = {0};
 
-    if (y == f->hot_y) {
+    if (y == v->hot_y) {
         press_hot(v, x);
         return;
     }
-    if (ml_act_open(v) || f->asking || f->paging)
+    if (ml_act_open(v) || v->asking || v->paging)
         return;
     if (id == ML_PANE_NONE) {
         begin_border(v, x, y);
@@ -146,9 +141,9 @@ static void press(ml_View *v, int x, int y)
         ml_view_follow_marks(v, ml_text_z(&word));
     ml_text_free(&word);
     if (id == ML_PANE_LOOPS && r && r->node) {
-        f->drag = ML_DRAG_NODE;
-        f->drag_node = r->node;
-        f->drag_y = y;
+        v->drag = ML_DRAG_NODE;
+        v->drag_node = r->node;
+        v->drag_y = y;
     }
 }
 
@@ -158,45 +153,44 @@ static ml_Uid dropped_on(ml_View *v, int x, int y)
     int row = pane_at(v, x, y) == ML_PANE_LOOPS ? row_at(v, ML_PANE_LOOPS, y) : -1;
     ml_Uid node = row >= 0 ? v->pane[ML_PANE_LOOPS].rows.v.v[row].node : 0;
 
-    return node == v->frame->drag_node ? 0 : node;
+    return node == v->drag_node ? 0 : node;
 }
 
 void ml_view_mouse(ml_View *v, ml_EventKind kind, int x, int y)
 {
-    ml_Frame *f = v->frame;
     ml_PaneId id = pane_at(v, x, y);
     int by = kind == ML_EVENT_WHEEL_UP ? -3 : 3;
 
-    if (f->size == ML_SIZE_NONE)
+    if (v->size == ML_SIZE_NONE)
         return;
     switch (kind) {
     case ML_EVENT_PRESS:
-        f->drag = ML_DRAG_NONE;
-        f->leaving = false;
-        f->count = 0;
-        if (y != f->hot_y && !ml_act_open(v))
+        v->drag = ML_DRAG_NONE;
+        v->leaving = false;
+        v->digit = 0;
+        if (y != v->hot_y && !ml_act_open(v))
             ml_text_clear(&v->message);
         press(v, x, y);
         break;
     case ML_EVENT_DRAG:
-        if (f->drag == ML_DRAG_BORDER)
+        if (v->drag == ML_DRAG_BORDER)
             drag_border(v, x, y);
-        else if (f->drag == ML_DRAG_NODE && y != f->drag_y && dropped_on(v, x, y))
-            ml_act_drag(v, f->drag_node, dropped_on(v, x, y), false);
+        else if (v->drag == ML_DRAG_NODE && y != v->drag_y && dropped_on(v, x, y))
+            ml_act_drag(v, v->drag_node, dropped_on(v, x, y), false);
         break;
     case ML_EVENT_RELEASE:
-        if (f->drag == ML_DRAG_BORDER)
+        if (v->drag == ML_DRAG_BORDER)
             drag_border(v, x, y);
-        else if (f->drag == ML_DRAG_NODE && dropped_on(v, x, y))
-            ml_act_drag(v, f->drag_node, dropped_on(v, x, y), true);
-        else if (f->drag == ML_DRAG_NODE && ml_act_open(v))
+        else if (v->drag == ML_DRAG_NODE && dropped_on(v, x, y))
+            ml_act_drag(v, v->drag_node, dropped_on(v, x, y), true);
+        else if (v->drag == ML_DRAG_NODE && ml_act_open(v))
             ml_act_cancel(v);
-        f->drag = ML_DRAG_NONE;
+        v->drag = ML_DRAG_NONE;
         break;
     case ML_EVENT_WHEEL_UP:
     case ML_EVENT_WHEEL_DOWN:
-        if (f->paging) {
-            ml_view_page_scroll(v, f->page_top + by);
+        if (v->paging) {
+            ml_view_page_scroll(v, v->page_top + by);
         } else if (id != ML_PANE_NONE) {
             ml_view_scroll(v, id, by);
         }
@@ -212,7 +206,7 @@ void ml_view_double(ml_View *v, int x, int y)
 {
     ml_PaneId id = pane_at(v, x, y);
 
-    if (v->frame->size != ML_SIZE_NONE && id != ML_PANE_NONE && !ml_act_open(v) &&
-        !v->frame->asking && !v->frame->paging && row_at(v, id, y) == v->pane[id].cursor)
+    if (v->size != ML_SIZE_NONE && id != ML_PANE_NONE && !ml_act_open(v) && !v->asking &&
+        !v->paging && row_at(v, id, y) == v->pane[id].cursor)
         ml_view_request(v, ML_REQ_OPEN, 1);
 }

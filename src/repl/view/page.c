@@ -13,18 +13,17 @@ int ml_view_page_room(const ml_View *v)
 
 void ml_view_page_scroll(ml_View *v, int top)
 {
-    int last = (int)v->frame->page.v.n - ml_view_page_room(v);
+    int last = (int)v->page.v.n - ml_view_page_room(v);
 
     top = top > last ? last : top;
-    v->frame->page_top = top < 0 ? 0 : top;
+    v->page_top = top < 0 ? 0 : top;
 }
 
 /* ---- keys of the page */
 
 void ml_view_page_key(ml_View *v, const ml_Key *k)
 {
-    ml_Frame *f = v->frame;
-    int room = ml_view_page_room(v), top = f->page_top;
+    int room = ml_view_page_room(v), top = v->page_top;
 
     switch ((int)ml_keymap_find(v->ss->keymap, ML_PANE_NONE, k)) {
     case ML_REQ_UP: top--; break;
@@ -32,18 +31,18 @@ void ml_view_page_key(ml_View *v, const ml_Key *k)
     case ML_REQ_PAGE_UP: top -= room; break;
     case ML_REQ_PAGE_DOWN: top += room; break;
     case ML_REQ_HOME: top = 0; break;
-    case ML_REQ_END: top = (int)f->page.v.n; break;
+    case ML_REQ_END: top = (int)v->page.v.n; break;
     case ML_REQ_UNFOLD: /* where a row goes on out of sight */
-        if (ml_rows_columns(&v->grid, &f->page) > f->page_left + v->grid.w - 3)
-            f->page_left += 8;
+        if (ml_rows_columns(&v->grid, &v->page) > v->page_left + v->grid.w - 3)
+            v->page_left += 8;
         break;
-    case ML_REQ_FOLD: f->page_left -= f->page_left < 8 ? f->page_left : 8; break;
+    case ML_REQ_FOLD: v->page_left -= v->page_left < 8 ? v->page_left : 8; break;
     case ML_REQ_CANCEL:
     case ML_REQ_LEAVE:
     case ML_REQ_OPEN:
     case ML_REQ_HELP:
-        f->paging = false;
-        ml_rows_reset(&f->page);
+        v->paging = false;
+        ml_rows_reset(&v->page);
         return;
     default:
         if (ml_key_is(k, " "))

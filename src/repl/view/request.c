@@ -121,7 +121,7 @@ static void next_level(ml_View *v)
     v->beside = ML_LEVEL_PROGRAM;
     v->pane[ML_PANE_PROGRAM].fresh = false;
     v->pane[ML_PANE_PROGRAM].left = 0;
-    v->frame->sync[ML_PANE_PROGRAM] = true;
+    v->pane[ML_PANE_PROGRAM].sync = true;
 }
 
 /* The pane that follows among those that can be seen, or among all when one is alone. */
@@ -130,14 +130,14 @@ static void step_pane(ml_View *v, int by)
     static const ml_PaneId ORDER[] = {ML_PANE_LOOPS, ML_PANE_PROGRAM,  ML_PANE_CODE,
                                       ML_PANE_BLOCK, ML_PANE_DATAFLOW, ML_PANE_STEPS,
                                       ML_PANE_PERF,  ML_PANE_JOBS,     ML_PANE_MEMORY};
-    bool alone = v->frame->zoomed || v->frame->size <= ML_SIZE_ONE;
+    bool alone = v->zoomed || v->size <= ML_SIZE_ONE;
     size_t n = ML_COUNT(ORDER), at = 0;
 
     while (at < n - 1 && ORDER[at] != v->in)
         at++;
     for (size_t k = 1; k < n; k++) {
         at = (at + (by > 0 ? 1 : n - 1)) % n;
-        if (v->frame->places.box[ORDER[at]].w > 0 || (alone && ORDER[at] != ML_PANE_CODE))
+        if (v->places.box[ORDER[at]].w > 0 || (alone && ORDER[at] != ML_PANE_CODE))
             break;
     }
     v->in = ORDER[at];
@@ -146,8 +146,7 @@ static void step_pane(ml_View *v, int by)
 
 void ml_do_step_pane(ml_View *v)
 {
-    if (v->row->way > 0 && v->in == ML_PANE_PROGRAM &&
-        v->frame->places.box[ML_PANE_CODE].w == 0)
+    if (v->row->way > 0 && v->in == ML_PANE_PROGRAM && v->places.box[ML_PANE_CODE].w == 0)
         next_level(v);
     else
         step_pane(v, v->row->way);
@@ -160,18 +159,17 @@ void ml_do_pane(ml_View *v)
 
 void ml_do_toggle_pane(ml_View *v)
 {
-    ml_Frame *f = v->frame;
     int count = v->count;
 
     if (count < 1 || count >= ML_N_PANES || !v->kinds[count].rows)
         ml_view_say(v, "pane %d comes with a later version", count);
-    else if (f->size <= ML_SIZE_ONE)
+    else if (v->size <= ML_SIZE_ONE)
         ml_view_show_pane(v, (ml_PaneId)v->count);
-    else if (!ml_layout_toggle(&f->layout[f->size], (ml_PaneId)v->count))
+    else if (!ml_layout_toggle(&v->layout[v->size], (ml_PaneId)v->count))
         ml_view_say(v, "this is the only pane that is shown");
     else {
-        f->zoomed = false;
-        for (int id = 1; f->layout[f->size].pane[v->in].column == ML_NO_COLUMN; id++)
+        v->zoomed = false;
+        for (int id = 1; v->layout[v->size].pane[v->in].column == ML_NO_COLUMN; id++)
             v->in = (ml_PaneId)id;
         ml_view_place(v);
     }
@@ -179,46 +177,45 @@ void ml_do_toggle_pane(ml_View *v)
 
 void ml_do_zoom(ml_View *v)
 {
-    if (v->frame->size <= ML_SIZE_ONE)
+    if (v->size <= ML_SIZE_ONE)
         ml_view_say(v, "under 80x24 there is one pane at a time; its number shows it");
     else
-        v->frame->zoomed = !v->frame->zoomed;
+        v->zoomed = !v->zoomed;
     ml_view_place(v);
 }
 
 /* One row and two columns more (less), where there is a neighbour to take them from. */
 void ml_do_resize(ml_View *v)
 {
-    ml_Frame *f = v->frame;
-    ml_Layout *l = &f->layout[f->size];
+    ml_Layout *l = &v->layout[v->size];
     int by = v->row->way * v->count;
 
-    if (f->size <= ML_SIZE_ONE || f->zoomed) {
+    if (v->size <= ML_SIZE_ONE || v->zoomed) {
         ml_view_say(v, "one pane alone cannot be made larger or smaller");
         return;
     }
-    for (int c = 0; c < f->places.n_columns; c++)
-        for (int k = 0; k < f->places.column[c].n; k++) {
-            if (f->places.column[c].pane[k] != v->in)
+    for (int c = 0; c < v->places.n_columns; c++)
+        for (int k = 0; k < v->places.column[c].n; k++) {
+            if (v->places.column[c].pane[k] != v->in)
                 continue;
-            if (k + 1 < f->places.column[c].n)
-                ml_layout_move_row(l, &f->places, v->in, by);
+            if (k + 1 < v->places.column[c].n)
+                ml_layout_move_row(l, &v->places, v->in, by);
             else if (k > 0)
-                ml_layout_move_row(l, &f->places, f->places.column[c].pane[k - 1], -by);
-            if (c + 1 < f->places.n_columns)
-                ml_layout_move_column(l, &f->places, c, 2 * by);
+                ml_layout_move_row(l, &v->places, v->places.column[c].pane[k - 1], -by);
+            if (c + 1 < v->places.n_columns)
+                ml_layout_move_column(l, &v->places, c, 2 * by);
             else
-                ml_layout_move_column(l, &f->places, c - 1, -2 * by);
+                ml_layout_move_column(l, &v->places, c - 1, -2 * by);
         }
     ml_view_place(v);
 }
 
 void ml_do_reset(ml_View *v)
 {
-    ml_layout_usual(&v->frame->layout[v->frame->size], v->frame->size);
-    v->frame->layout[v->frame->size].changed = true;
-    v->frame->zoomed = false;
-    if (v->frame->layout[v->frame->size].pane[v->in].column == ML_NO_COLUMN)
+    ml_layout_usual(&v->layout[v->size], v->size);
+    v->layout[v->size].changed = true;
+    v->zoomed = false;
+    if (v->layout[v->size].pane[v->in].column == ML_NO_COLUMN)
         v->in = ML_PANE_LOOPS;
     ml_view_place(v);
 }
@@ -311,12 +308,12 @@ void ml_do_leave(ml_View *v)
 
 void ml_do_quit(ml_View *v)
 {
-    if (v->ss->n_done > 0 && ml_session_unsaved(v->ss) > 0 && !v->frame->leaving) {
+    if (v->ss->n_done > 0 && ml_session_unsaved(v->ss) > 0 && !v->leaving) {
         ml_view_say(
             v, "%zu line%s of work %s not saved (:save FILE); Q again ends the program",
             v->ss->n_done, v->ss->n_done == 1 ? "" : "s",
             v->ss->n_done == 1 ? "is" : "are");
-        v->frame->leaving = true;
+        v->leaving = true;
         return;
     }
     v->quit = v->end = true;
@@ -337,17 +334,18 @@ static void diff(ml_View *v)
         ml_view_say(v, "v%d is the current version", row->version);
         return;
     }
-    bool typing = v->frame->typing;
+    bool typing = v->typing;
 
-    v->frame->typing = true;
+    v->typing = true;
     run_number(v, ":diff v", row->version);
-    v->frame->typing = typing;
+    v->typing = typing;
 }
 
 /* ---- the table */
 
 static const ml_RequestRow ROWS[ML_N_REQUESTS] = {
-#define ML_KEY(id, pane, keys, label, help, ...) [ML_REQ_##id] = {ML_REQ_##id, __VA_ARGS__},
+#define ML_KEY(id, pane, keys, label, help, ...)                                           \
+    [ML_REQ_##id] = {.req = ML_REQ_##id, .fn = __VA_ARGS__},
 #include "repl/view/keys/keys.def"
 #undef ML_KEY
 };
@@ -359,14 +357,14 @@ const ml_RequestRow *ml_view_requests(void)
 
 void ml_view_request(ml_View *v, ml_Request r, int count)
 {
-    if (v->frame->size == ML_SIZE_NONE && r != ML_REQ_LEAVE && r != ML_REQ_QUIT)
+    if (v->size == ML_SIZE_NONE && r != ML_REQ_LEAVE && r != ML_REQ_QUIT)
         return; /* nothing can be seen */
     if (v->in == ML_PANE_STEPS && r == ML_REQ_DECOMPOSE && v->ss->focus) {
         diff(v);
     } else if (ROWS[r].on) {
-        v->frame->typing = r == ML_REQ_COMMAND;
+        v->typing = r == ML_REQ_COMMAND;
         ml_act_begin(v, r, count);
-        v->frame->typing = v->frame->typing && ml_act_open(v);
+        v->typing = v->typing && ml_act_open(v);
     } else {
         v->row = &ROWS[r];
         v->count = count;

@@ -426,8 +426,7 @@ bool ml_view_script(ml_Session *ss, const char *path, int w, int h, bool update)
                                 strerror(ok ? errno : error));
     }
     ml_view_init(&s.v, ss, w, h, ss->out.ascii);
-    ml_act_be_patient(&s.v); /* what a slow machine shows, a fast one shows too */
-    ss->patient = true;
+    ss->patient = true; /* what a slow machine shows, a fast one shows too */
     ml_loop_set_announcer(announce, &s);
     for (char *p = text.p; p && *p && !s.v.quit;) {
         char *end = strchr(p, '\n');

@@ -9,8 +9,8 @@
 
 void ml_do_search(ml_View *v)
 {
-    v->frame->asking = true;
-    ml_text_clear(&v->frame->ask);
+    v->asking = true;
+    ml_text_clear(&v->ask);
     ml_text_clear(&v->message);
 }
 
@@ -149,30 +149,28 @@ void ml_do_search_next(ml_View *v)
 
 void ml_view_search_key(ml_View *v, const ml_Key *k)
 {
-    ml_Frame *f = v->frame;
-
     if (!k->name) {
-        if (f->ask.n < 200)
-            ml_text_add(&f->ask, k->ch);
+        if (v->ask.n < 200)
+            ml_text_add(&v->ask, k->ch);
         return;
     }
     if (ml_streq(k->name, "backspace") || ml_streq(k->name, "C-h")) {
-        if (f->ask.n == 0)
-            f->asking = false;
-        ml_text_drop_last(&f->ask);
+        if (v->ask.n == 0)
+            v->asking = false;
+        ml_text_drop_last(&v->ask);
     } else if (ml_streq(k->name, "C-u")) {
-        ml_text_clear(&f->ask);
+        ml_text_clear(&v->ask);
     } else if (ml_streq(k->name, "esc") || ml_streq(k->name, "C-c")) {
-        f->asking = false;
+        v->asking = false;
     } else if (ml_streq(k->name, "enter") || ml_streq(k->name, "C-j")) {
-        f->asking = false;
-        if (f->ask.n > 0) { /* nothing: the last one again */
+        v->asking = false;
+        if (v->ask.n > 0) { /* nothing: the last one again */
             ml_heap_free(v->search);
-            v->search = ml_heap_text(ml_text_z(&f->ask));
+            v->search = ml_heap_text(ml_text_z(&v->ask));
         }
-        search(v, 1, f->ask.n > 0);
+        search(v, 1, v->ask.n > 0);
     } else if (ml_streq(k->name, "up") && v->search) {
-        ml_text_clear(&f->ask);
-        ml_text_add(&f->ask, v->search);
+        ml_text_clear(&v->ask);
+        ml_text_add(&v->ask, v->search);
     }
 }

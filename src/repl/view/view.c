@@ -16,10 +16,9 @@ void ml_view_init(ml_View *v, ml_Session *ss, int w, int h, bool ascii)
                    .version = -1,
                    .requests = ml_view_requests(),
                    .kinds = ml_panes};
-    v->frame = ml_heap_zalloc(sizeof *v->frame);
-    v->frame->cx = ml_ctx_new(0);
+    v->cx = ml_ctx_new(0);
     for (int s = 0; s < ML_N_SIZES; s++)
-        ml_layout_usual(&v->frame->layout[s], (ml_SizeClass)s);
+        ml_layout_usual(&v->layout[s], (ml_SizeClass)s);
     ml_grid_init(&v->grid, w, h, ascii);
     v->act = ml_act_new();
     ml_view_resize(v, w, h);
@@ -38,13 +37,12 @@ void ml_view_free(ml_View *v)
     ml_text_free(&v->lua);
     ml_text_free(&v->message);
     ml_text_free(&v->log);
-    ml_rows_free(&v->frame->page);
-    ml_rows_free(&v->frame->line);
-    ml_text_free(&v->frame->page_title);
-    ml_text_free(&v->frame->ask);
-    ml_text_free(&v->frame->share_of);
-    ml_ctx_unref(v->frame->cx);
-    ml_heap_free(v->frame);
+    ml_rows_free(&v->page);
+    ml_rows_free(&v->line);
+    ml_text_free(&v->page_title);
+    ml_text_free(&v->ask);
+    ml_text_free(&v->share_of);
+    ml_ctx_unref(v->cx);
     ml_grid_free(&v->grid);
     *v = (ml_View){0};
 }
@@ -80,27 +78,26 @@ static void say_no_key(ml_View *v, const ml_Key *k)
 
 static void plain_key(ml_View *v, const ml_Key *k)
 {
-    ml_Frame *f = v->frame;
     ml_Request r = ml_keymap_find(v->ss->keymap, v->in, k);
-    int count = f->count;
+    int count = v->digit;
 
-    f->count = 0;
+    v->digit = 0;
     if (r == ML_REQ_NONE) {
         say_no_key(v, k);
         return;
     }
     if (r == ML_REQ_PANE) {
-        ml_PaneId from = count ? f->count_from : v->in;
+        ml_PaneId from = count ? v->digit_from : v->in;
 
-        f->count_from = from;
-        f->count = number_of(k);
-        ml_view_request(v, r, f->count);
+        v->digit_from = from;
+        v->digit = number_of(k);
+        ml_view_request(v, r, v->digit);
         return;
     }
     if (r == ML_REQ_TOGGLE_PANE)
         count = number_of(k);
     else if (r == ML_REQ_FUSE && count > 1) { /* 3f: the digit was a count after all */
-        v->in = f->count_from;
+        v->in = v->digit_from;
         ml_view_place(v);
     } else
         count = 1;
@@ -109,30 +106,29 @@ static void plain_key(ml_View *v, const ml_Key *k)
 
 void ml_view_key(ml_View *v, const ml_Key *k)
 {
-    ml_Frame *f = v->frame;
-    bool leaving = f->leaving;
+    bool leaving = v->leaving;
 
-    f->leaving = false;
-    if (f->paging) {
+    v->leaving = false;
+    if (v->paging) {
         ml_view_page_key(v, k);
         return;
     }
-    if (f->asking) {
+    if (v->asking) {
         ml_view_search_key(v, k);
         return;
     }
     ml_text_clear(&v->message);
-    f->message_is_error = false;
+    v->message_is_error = false;
     if (ml_act_open(v)) {
         ml_act_key(v, k);
         if (!ml_act_open(v))
-            f->typing = false;
+            v->typing = false;
         return;
     }
-    f->leaving = leaving;
+    v->leaving = leaving;
     plain_key(v, k);
     if (leaving && !v->quit)
-        f->leaving = false;
+        v->leaving = false;
 }
 
 bool ml_view_idle(ml_View *v, int ms)

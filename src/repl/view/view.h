@@ -9,7 +9,7 @@
 #include "repl/screen/decode.h"
 #include "repl/view/act/act.h"
 #include "repl/view/pane/panes.h"
-#include "repl/view/state/frame.h"
+#include "repl/view/state/view.h"
 
 /* ---- view.c */
 void ml_view_init(ml_View *v, ml_Session *ss, int w, int h, bool ascii);
@@ -20,7 +20,7 @@ void ml_view_key(ml_View *v, const ml_Key *k);
  * `ms`; true: there is more. */
 bool ml_view_idle(ml_View *v, int ms);
 /* What takes tenths of a second is done when the keys have rested: whether there is some,
- * and a piece of it (true: there is more). A key ends it: frame.h, pressed. */
+ * and a piece of it (true: there is more). A key ends it: pressed. */
 bool ml_view_rests(ml_View *v);
 bool ml_view_rest(ml_View *v);
 

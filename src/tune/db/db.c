@@ -38,7 +38,8 @@ static const char SCHEMA[] =
     "pragma user_version = 1;"
     "commit;";
 
-bool ml_db_failed(const ml_Db *db, ml_Ctx *cx, const char *what)
+/* Sets cx's error from the last failure of the database, with its path; false. */
+static bool fail_db(const ml_Db *db, ml_Ctx *cx, const char *what)
 {
     int code = sqlite3_errcode(db->sq);
     ml_ErrorCode e =
@@ -55,7 +56,7 @@ sqlite3_stmt *ml_db_prepare(const ml_Db *db, ml_Ctx *cx, const char *sql)
 
     if (sqlite3_prepare_v2(db->sq, sql, -1, &st, NULL) == SQLITE_OK)
         return st;
-    ml_db_failed(db, cx, "cannot be read");
+    fail_db(db, cx, "cannot be read");
     sqlite3_finalize(st);
     return NULL;
 }
@@ -66,8 +67,8 @@ bool ml_db_step(const ml_Db *db, ml_Ctx *cx, sqlite3_stmt *st, bool *row)
 
     *row = code == SQLITE_ROW;
     return code == SQLITE_ROW || code == SQLITE_DONE ||
-           ml_db_failed(db, cx,
-                        sqlite3_stmt_readonly(st) ? "cannot be read" : "cannot be written");
+           fail_db(db, cx,
+                   sqlite3_stmt_readonly(st) ? "cannot be read" : "cannot be written");
 }
 
 const char *ml_db_text(ml_Ctx *cx, sqlite3_stmt *st, int column)
@@ -121,7 +122,7 @@ static bool check_schema(ml_Db *db, ml_Ctx *cx)
                      NULL, &message) != SQLITE_OK ||
         (tables == 0 && sqlite3_exec(db->sq, SCHEMA, NULL, NULL, &message) != SQLITE_OK)) {
         sqlite3_free(message);
-        return ml_db_failed(db, cx, "cannot be written");
+        return fail_db(db, cx, "cannot be written");
     }
     return true;
 }
@@ -201,7 +202,7 @@ static ml_Db *open_db(ml_Ctx *cx, const char *path, bool as_it_is)
     if ((db->read_only ? open_to_read(db, cx) : open_to_write(db, path != NULL)) !=
         SQLITE_OK) {
         if (db->sq)
-            ml_db_failed(db, cx, "cannot be opened");
+            fail_db(db, cx, "cannot be opened");
         else
             ml_out_of_memory();
         ml_db_close(db);

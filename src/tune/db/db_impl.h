@@ -14,8 +14,6 @@ struct ml_Db {
     bool turns;    /* the table of ml_db_put_turns is there */
 };
 
-/* Sets cx's error from the last failure of the database, with its path; false. */
-bool ml_db_failed(const ml_Db *db, ml_Ctx *cx, const char *what);
 /* A statement with its text; NULL: cx's error. */
 sqlite3_stmt *ml_db_prepare(const ml_Db *db, ml_Ctx *cx, const char *sql);
 /* One step; false with *row unset on an error. */

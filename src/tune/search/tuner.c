@@ -483,11 +483,6 @@ ml_Db *ml_tuner_take_db(ml_Tuner *t)
     return db;
 }
 
-int64_t ml_tuner_workload(const ml_Tuner *t)
-{
-    return t->workload;
-}
-
 bool ml_tuner_propose(ml_Tuner *t, ml_Proposal *out)
 {
     Made m;

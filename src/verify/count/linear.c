@@ -99,7 +99,7 @@ ml_Linear ml_linear_add(ml_LinearEnv *s, const ml_Linear *a, const ml_Linear *b,
     return keep(s, &t);
 }
 
-ml_Linear ml_linear_scale(ml_LinearEnv *s, const ml_Linear *a, int64_t by)
+static ml_Linear scale_linear(ml_LinearEnv *s, const ml_Linear *a, int64_t by)
 {
     ml_Linear zero = {.ok = true};
 
@@ -266,9 +266,9 @@ static ml_Linear product(ml_LinearEnv *s, const ml_Expr *e)
     ml_Linear a = ml_linear(s, e->args[0]), b = ml_linear(s, e->args[1]);
 
     if (a.ok && a.n == 0)
-        return ml_linear_scale(s, &b, a.base);
+        return scale_linear(s, &b, a.base);
     if (b.ok && b.n == 0)
-        return ml_linear_scale(s, &a, b.base);
+        return scale_linear(s, &a, b.base);
     return unknown(a.deps | b.deps);
 }
 

@@ -48,7 +48,6 @@ ml_Linear ml_linear(ml_LinearEnv *s, const ml_Expr *e);
 ml_Linear ml_linear_axis(ml_LinearEnv *s, uint32_t axis); /* its counter */
 ml_Linear ml_linear_add(ml_LinearEnv *s, const ml_Linear *a, const ml_Linear *b,
                         int64_t times);
-ml_Linear ml_linear_scale(ml_LinearEnv *s, const ml_Linear *a, int64_t by);
 /* The axis of that role, trips and ML_INNER; made when there is none yet. */
 uint32_t ml_inner_axis(ml_LinearEnv *s, uint32_t role, int64_t trips);
 /* Least and greatest value; false: sizes decide, or beyond int64. */

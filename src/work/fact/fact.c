@@ -259,7 +259,7 @@ static void tell_notes(ml_Data *d, const char *key, const void *s)
 /* ---- all */
 
 const ml_FieldTable *const ml_field_tables[] = {
-#define ML_FACTS(table, of) &table,
+#define ML_FACTS(table, of) &(table),
 #include "work/fact/tables.def"
 #undef ML_FACTS
 };

@@ -34,6 +34,32 @@ typedef struct ml_LoopRow {
     bool brief; /* extent, operations and bytes alone */
 } ml_LoopRow;
 
+enum {
+    ML_IS_AFFINE,
+    ML_IS_SPATIAL,
+    ML_IS_TRIVIAL, /* the rest is known of blocks in a scope only */
+    ML_IS_COMPLETE,
+    ML_IS_REDUCTION,
+    ML_IS_COVERED,
+    ML_IS_PIPELINE,
+    ML_IS_OUTPUT,
+    ML_BLOCK_PROPERTIES,
+};
+typedef struct ml_BlockRow {
+    ml_Ctx *cx; /* for texts */
+    ml_Schedule *s;
+    ml_Uid tag;
+    const ml_Block *block;
+    bool in_scope; /* it is no root */
+    bool is[ML_BLOCK_PROPERTIES];
+    const char *why[ML_BLOCK_PROPERTIES]; /* why not; or NULL */
+    ml_UidVec after, before;              /* producers, consumers */
+} ml_BlockRow;
+/* Of a block of the current version; cx: a fork of the schedule's context, made after its
+ * names; facts: of that context. */
+void ml_block_row(ml_Ctx *cx, ml_Facts *facts, ml_Schedule *s, ml_Uid tag,
+                  ml_BlockRow *out);
+
 typedef struct ml_VersionRow {
     ml_Schedule *s;
     int version;
@@ -72,6 +98,5 @@ void ml_text_access(ml_Ctx *cx, ml_Text *out, const ml_Site *site, const ml_Name
 void ml_text_sizes(ml_Ctx *cx, ml_Text *out, const ml_Expr *e, const ml_Names *names);
 /* The name that is shown; NULL names, or none of that uid: hint. */
 const char *ml_shown_name(const ml_Names *names, ml_Uid uid, const char *hint);
-const char *ml_stride_kind_name(ml_StrideKind k); /* even, uneven, not affine */
 
 #endif

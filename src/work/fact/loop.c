@@ -15,7 +15,7 @@ const char *ml_shown_name(const ml_Names *names, ml_Uid uid, const char *hint)
     return z ? z : hint ? hint : "?";
 }
 
-const char *ml_stride_kind_name(ml_StrideKind k)
+static const char *name_stride(ml_StrideKind k)
 {
     return k == ML_STRIDE_EVEN ? "even" : k == ML_STRIDE_UNEVEN ? "uneven" : "not affine";
 }
@@ -184,7 +184,7 @@ static void tell_stride(ml_Data *d, const ml_LoopRow *r, const ml_Stride *v)
     if (block)
         ml_data_str(d, "block", ml_shown_name(r->names, block->tag, block->name));
     ml_data_bool(d, "store", v->site->write);
-    ml_data_str(d, "kind", ml_stride_kind_name((ml_StrideKind)v->kind));
+    ml_data_str(d, "kind", name_stride((ml_StrideKind)v->kind));
     if (v->kind != ML_STRIDE_OPEN)
         tell_number(d, r, "stride", (ml_Number){.n = v->n, .expr = v->expr});
     ml_data_end(d);

@@ -203,7 +203,6 @@ void ml_pr_declare_dims(ml_Printer *p, const ml_Buffer *b);
 void ml_pr_declare(ml_Printer *p, ml_NameInfo *const *infos, size_t n);
 
 /* ---- print_stmt.c, print_block.c */
-void ml_pr_stmt(ml_Printer *p, const ml_Stmt *s, bool last);
 void ml_pr_list(ml_Printer *p,
                 const ml_Stmt *s); /* the statements of a body, in this scope */
 void ml_pr_body(ml_Printer *p, const ml_Stmt *s); /* indented, in a scope of its own */

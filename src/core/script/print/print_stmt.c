@@ -91,10 +91,12 @@ static void print_cell(ml_Printer *p, const ml_Alloc *a, const ml_Store *st)
         ml_pr_underline(p, &st->base, col, ml_pr_col(p) - col, true);
 }
 
+static void write_stmt(ml_Printer *p, const ml_Stmt *s, bool last);
+
 void ml_pr_list(ml_Printer *p, const ml_Stmt *s)
 {
     if (s->kind != ML_STMT_SEQ) {
-        ml_pr_stmt(p, s, true);
+        write_stmt(p, s, true);
         return;
     }
     const ml_Seq *seq = ml_as_seq(s);
@@ -105,7 +107,7 @@ void ml_pr_list(ml_Printer *p, const ml_Stmt *s)
             print_cell(p, ml_as_alloc(seq->stmts[k]), st);
             k++;
         } else {
-            ml_pr_stmt(p, seq->stmts[k], !next);
+            write_stmt(p, seq->stmts[k], !next);
         }
     }
 }
@@ -567,7 +569,7 @@ static void print_simple(ml_Printer *p, const ml_Stmt *s)
     }
 }
 
-void ml_pr_stmt(ml_Printer *p, const ml_Stmt *s, bool last)
+static void write_stmt(ml_Printer *p, const ml_Stmt *s, bool last)
 {
     const ml_Stmt *outer = p->stmt;
     p->stmt = s;

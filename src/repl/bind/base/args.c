@@ -37,7 +37,7 @@ int64_t bind_int(lua_State *L, int idx, const char *what)
     if (ok)
         return v;
     if (lua_type(L, idx) == LUA_TNUMBER)
-        bind_bad(L, "%s: %g is no integer", what, lua_tonumber(L, idx));
+        bind_bad(L, "%s: %g is no integer", what, ml_plain_nan(lua_tonumber(L, idx)));
     bind_bad(L, "%s: an integer is needed, got %s", what, bind_type(L, idx));
     return 0;
 }

@@ -75,6 +75,8 @@ ML_GIVES ml_Ctx *bind_new_ctx(lua_State *L);
 void bind_pressure(lua_State *L, size_t bytes);
 
 /* ---- scratch and texts: userdata on the stack that own what C needs for one call */
+/* Pushes zeroed memory; gc frees what it owns by then, also when it is still zeroed. */
+void *bind_box(lua_State *L, size_t size, const char *name, lua_CFunction gc);
 /* Pushes a box with a scratch context; bind_scratch_done empties it. */
 ml_Ctx *bind_scratch(lua_State *L);
 void bind_scratch_done(lua_State *L, int idx);
@@ -83,12 +85,13 @@ void bind_anchor(lua_State *L, int idx);
 /* Pushes a box for a context, to be filled by the caller. */
 ml_Ctx **bind_context_box(lua_State *L);
 ml_Failure **bind_failure_box(lua_State *L); /* the same for a failure */
-/* Pushes one with a child of cx, which knows the interrupt flag. */
+/* Pushes a box with a child of cx, which knows the interrupt flag. */
 ml_Ctx **bind_fork(lua_State *L, ml_Ctx *cx);
 /* Pushes a box with an empty text. */
 ml_Text *bind_text(lua_State *L);
 /* Pushes the text as a string and empties it. */
 void bind_push_text(lua_State *L, ml_Text *t);
+int bind_give_text(lua_State *L, ml_Text *t); /* the same as the one result: 1 */
 
 /* ---- classes */
 struct BindProgram;

@@ -60,7 +60,20 @@ int bind_space_gc(lua_State *L)
     return 0;
 }
 
-/* ---- contexts */
+/* ---- boxes */
+
+void *bind_box(lua_State *L, size_t size, const char *name, lua_CFunction gc)
+{
+    void *p = lua_newuserdatauv(L, size, 1);
+
+    memset(p, 0, size);
+    if (luaL_newmetatable(L, name)) {
+        lua_pushcfunction(L, gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return p;
+}
 
 static int context_gc(lua_State *L)
 {
@@ -111,22 +124,9 @@ static int scratch_gc(lua_State *L)
     return 0;
 }
 
-static void set_gc(lua_State *L, const char *name, lua_CFunction gc)
-{
-    if (luaL_newmetatable(L, name)) {
-        lua_pushcfunction(L, gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
-}
-
 ml_Ctx **bind_context_box(lua_State *L)
 {
-    ml_Ctx **box = lua_newuserdatauv(L, sizeof(*box), 0);
-
-    *box = NULL;
-    set_gc(L, "moonloop.context", context_gc);
-    return box;
+    return bind_box(L, sizeof(ml_Ctx *), "moonloop.context", context_gc);
 }
 
 ml_Ctx **bind_fork(lua_State *L, ml_Ctx *cx)
@@ -141,10 +141,9 @@ ml_Ctx **bind_fork(lua_State *L, ml_Ctx *cx)
 ml_Ctx *bind_scratch(lua_State *L)
 {
     BindState *st = bind_state(L);
-    Scratch *s = lua_newuserdatauv(L, sizeof(*s), 1);
+    Scratch *s = bind_box(L, sizeof(*s), "moonloop.scratch", scratch_gc);
 
-    *s = (Scratch){.st = st};
-    set_gc(L, "moonloop.scratch", scratch_gc);
+    s->st = st;
     s->cx = st->spare ? st->spare : ml_ctx_new(0);
     st->spare = NULL;
     ml_ctx_set_cancel(s->cx, st->interrupt);
@@ -155,11 +154,7 @@ ml_Ctx *bind_scratch(lua_State *L)
 
 ml_Failure **bind_failure_box(lua_State *L)
 {
-    ml_Failure **box = lua_newuserdatauv(L, sizeof(*box), 0);
-
-    *box = NULL;
-    set_gc(L, "moonloop.failure", failure_gc);
-    return box;
+    return bind_box(L, sizeof(ml_Failure *), "moonloop.failure", failure_gc);
 }
 
 void bind_scratch_done(lua_State *L, int idx)
@@ -192,11 +187,7 @@ static int text_gc(lua_State *L)
 
 ml_Text *bind_text(lua_State *L)
 {
-    ml_Text *t = lua_newuserdatauv(L, sizeof(*t), 0);
-
-    *t = (ml_Text){0};
-    set_gc(L, "moonloop.text", text_gc);
-    return t;
+    return bind_box(L, sizeof(ml_Text), "moonloop.text", text_gc);
 }
 
 void bind_push_text(lua_State *L, ml_Text *t)
@@ -204,6 +195,12 @@ void bind_push_text(lua_State *L, ml_Text *t)
     lua_pushlstring(L, ml_text_z(t), t->n);
     ml_text_free(t);
     *t = (ml_Text){0};
+}
+
+int bind_give_text(lua_State *L, ml_Text *t)
+{
+    bind_push_text(L, t);
+    return 1;
 }
 
 /* ---- classes */

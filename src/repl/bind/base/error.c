@@ -255,8 +255,7 @@ static int error_tostring(lua_State *L)
     ml_Text *t = bind_text(L);
 
     ml_failure_render(e->f, t, &(ml_RenderOpts){0});
-    bind_push_text(L, t);
-    return 1;
+    return bind_give_text(L, t);
 }
 
 static int error_gc(lua_State *L)

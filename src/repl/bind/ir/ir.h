@@ -39,7 +39,6 @@ typedef struct BindBuffer {
     BindSpace *sp;
     const ml_Buffer *b;
 } BindBuffer;
-void bind_push_module(lua_State *L, BindSpace *sp, const ml_Module *m);
 void bind_push_func(lua_State *L, BindSpace *sp, const ml_Func *f);
 /* One in a space of its own, to be filled and sealed. */
 BindFunc *bind_open_func(lua_State *L);

@@ -14,14 +14,6 @@
 
 /* ---- pushing */
 
-void bind_push_module(lua_State *L, BindSpace *sp, const ml_Module *m)
-{
-    BindModule *o = bind_new(L, &bind_module_class, sizeof(*o), 1);
-
-    bind_space_ref(sp);
-    *o = (BindModule){sp, m};
-}
-
 void bind_push_func(lua_State *L, BindSpace *sp, const ml_Func *f)
 {
     BindFunc *o = bind_new(L, &bind_func_class, sizeof(*o), 0);
@@ -246,16 +238,10 @@ void bind_read_file(lua_State *L, const char *path)
 {
     bind_may_read(L, path);
     int top = lua_gettop(L);
-    FILE **f = lua_newuserdatauv(L, sizeof(*f), 0);
+    FILE **f = bind_box(L, sizeof(*f), "moonloop.file", close_file);
     luaL_Buffer b;
     size_t n;
 
-    *f = NULL;
-    if (luaL_newmetatable(L, "moonloop.file")) {
-        lua_pushcfunction(L, close_file);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
     errno = 0;
     *f = fopen(path, "rb");
     if (!*f)
@@ -376,8 +362,7 @@ int bind_program_script(lua_State *L)
     else
         ml_print_module(cx, t, p.m, &o);
     ml_text_char(t, '\n');
-    bind_push_text(L, t);
-    return 1;
+    return bind_give_text(L, t);
 }
 
 static void push_hash(lua_State *L, uint64_t h)

@@ -138,23 +138,6 @@ static int copy(lua_State *L)
 
 /* ---- program */
 
-static int script(lua_State *L)
-{
-    ml_PrintOpts o;
-
-    lua_settop(L, 2);
-    ml_Schedule *s = bind_check_schedule(L, 1);
-
-    bind_print_opts(L, 2, &o);
-    ml_Ctx *cx = bind_scratch(L);
-    ml_Text *t = bind_text(L);
-
-    ml_print_module(cx, t, ml_schedule_program(s).mod, &o);
-    ml_text_char(t, '\n');
-    bind_push_text(L, t);
-    return 1;
-}
-
 /* s:text([version]): the program with display names */
 static int text(lua_State *L)
 {
@@ -166,8 +149,7 @@ static int text(lua_State *L)
     ml_Text *t = bind_text(L);
 
     ml_schedule_print(s, v, t, &o);
-    bind_push_text(L, t);
-    return 1;
+    return bind_give_text(L, t);
 }
 
 static int mod(lua_State *L)
@@ -182,15 +164,11 @@ static int mod(lua_State *L)
 static int func(lua_State *L)
 {
     lua_settop(L, 2);
-    ml_Schedule *s = bind_check_schedule(L, 1);
     BindProgram p = bind_program(L, 1);
     const ml_Func *f =
         bind_program_func(L, &p, lua_isnil(L, 2) ? NULL : bind_string(L, 2, "name"));
-    BindFunc *to = bind_new(L, &bind_func_class, sizeof(*to), 0);
+    BindFunc *to = bind_open_func(L);
 
-    (void)s;
-    to->sp = bind_space_new(L, bind_new_ctx(L));
-    bind_space_ref(to->sp);
     to->f = ml_import_func(ml_import_begin(to->sp->cx), f);
     ml_ctx_seal(to->sp->cx);
     return 1;
@@ -277,8 +255,7 @@ static int tree(lua_State *L)
         ml_text_fmt(t, "%s\n", m->funcs[k]->name);
         tree_child(m->funcs[k]->body, false, &r);
     }
-    bind_push_text(L, t);
-    return 1;
+    return bind_give_text(L, t);
 }
 
 /* ---- handles */
@@ -467,8 +444,7 @@ static int saved(lua_State *L, void (*write)(ml_Schedule *, ml_Text *))
     ml_Text *t = bind_text(L);
 
     write(s, t);
-    bind_push_text(L, t);
-    return 1;
+    return bind_give_text(L, t);
 }
 
 static int saved_json(lua_State *L)
@@ -548,7 +524,7 @@ static const luaL_Reg schedule_meta[] = {{"__gc", schedule_gc},
                                          {"__tostring", schedule_tostring},
                                          {"__eq", schedule_eq},
                                          {NULL, NULL}};
-static const luaL_Reg schedule_methods[] = {{"script", script},
+static const luaL_Reg schedule_methods[] = {{"script", bind_program_script},
                                             {"text", text},
                                             {"mod", mod},
                                             {"func", func},

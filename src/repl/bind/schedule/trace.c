@@ -76,8 +76,7 @@ static int trace_lua(lua_State *L)
     ml_Text *out = bind_text(L);
 
     ml_trace_lua(cx, out, &t);
-    bind_push_text(L, out);
-    return 1;
+    return bind_give_text(L, out);
 }
 
 /* t:show(): through the print of the moment, which may be the host's */
@@ -105,8 +104,7 @@ static int trace_python(lua_State *L)
     ml_Text *out = bind_text(L);
 
     ml_trace_python(cx, out, &t, newest);
-    bind_push_text(L, out);
-    return 1;
+    return bind_give_text(L, out);
 }
 
 /* t:json([{remove_postproc=, program=}]); program: with the schedule's program around it */
@@ -131,8 +129,7 @@ static int trace_json(lua_State *L)
         ml_saved_write(s, out);
     else
         ml_trace_json(cx, out, &t);
-    bind_push_text(L, out);
-    return 1;
+    return bind_give_text(L, out);
 }
 
 static int trace_simplified(lua_State *L)

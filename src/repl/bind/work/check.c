@@ -305,16 +305,6 @@ static int verify(lua_State *L)
 
 /* ---- block properties */
 
-static void push_property(lua_State *L, const char *name, bool yes, const char *why)
-{
-    bind_set_bool(L, name, yes);
-    if (yes || !why)
-        return;
-    lua_getfield(L, -1, "why");
-    bind_set_string(L, name, why);
-    lua_pop(L, 1);
-}
-
 /* Facts for one question, outside the schedule's own memory. */
 typedef struct FactsBox {
     ml_Ctx *cx;
@@ -336,50 +326,19 @@ static int facts_gc(lua_State *L)
 
 static FactsBox *facts_box(lua_State *L, ml_Schedule *s)
 {
-    FactsBox *b = lua_newuserdatauv(L, sizeof(*b), 0);
+    FactsBox *b = bind_box(L, sizeof(*b), "moonloop.facts", facts_gc);
 
-    *b = (FactsBox){0};
-    if (luaL_newmetatable(L, "moonloop.facts")) {
-        lua_pushcfunction(L, facts_gc);
-        lua_setfield(L, -2, "__gc");
-    }
-    lua_setmetatable(L, -2);
     b->cx = ml_ctx_fork(ml_schedule_ctx(s));
     b->facts = ml_facts_new(b->cx);
     return b;
 }
 
-/* A table of the properties of a block, each with its why where it fails. */
-static void push_info(lua_State *L, const FactsBox *b, ml_Schedule *s, ml_Uid tag,
-                      const char *name)
+static void push_info(lua_State *L, const FactsBox *b, ml_Schedule *s, ml_Uid tag)
 {
-    ml_Program p = ml_schedule_program(s);
-    ml_Uid scope = ml_index_scope(p.index, tag);
-    const ml_Block *block = ml_as_block(ml_index_node(p.index, tag));
-    const char *why = NULL;
+    ml_BlockRow row;
 
-    lua_createtable(L, 0, 12);
-    bind_set_string(L, "block", name);
-    lua_newtable(L);
-    lua_setfield(L, -2, "why");
-    bool yes = ml_is_affine(b->cx, b->facts, p, tag, &why);
-
-    push_property(L, "affine", yes, why);
-    push_property(L, "spatial", ml_is_spatial_block(block), NULL);
-    push_property(L, "trivial_binding", ml_is_trivial_binding(b->cx, p, tag), NULL);
-    if (scope) {
-        yes = ml_complete_violation(b->cx, b->facts, p, tag, &why) == 0;
-        push_property(L, "complete", yes, why);
-        yes = ml_reduction_violation(b->cx, b->facts, p, tag, &why) == 0;
-        push_property(L, "reduction", yes, why);
-        push_property(L, "region_cover", ml_is_covered(b->cx, b->facts, p, tag, false),
-                      NULL);
-        push_property(L, "stage_pipeline", ml_is_stage_pipeline(b->cx, b->facts, p, scope),
-                      NULL);
-        const ml_Buffer *out = NULL;
-
-        push_property(L, "output", ml_is_output_block(p, tag, &out), NULL);
-    }
+    ml_block_row(b->cx, b->facts, s, tag, &row);
+    bind_push_facts(L, &ml_block_fields, &row);
 }
 
 /* info(s, block): properties of one block */
@@ -396,10 +355,10 @@ static int info(lua_State *L)
         return ml_lua_fail(L, ML_E_BAD_HANDLE, "the block");
     if (h.kind != ML_H_BLOCK || !ml_handle_alive(s, h))
         return bind_bad(L, "info: a block of the current version is needed");
-    const char *name = ml_name_of(s, h.uid); /* names are the schedule's: before the fork */
+    (void)ml_schedule_names(s); /* before the fork */
     FactsBox *b = facts_box(L, s);
 
-    push_info(L, b, s, h.uid, name);
+    push_info(L, b, s, h.uid);
     facts_empty(b);
     return 1;
 }
@@ -422,7 +381,7 @@ static int analyze(lua_State *L)
         if (!ml_lua_to_handle(L, -1, &from, &h) || !bind_same_family(from, s) ||
             h.kind != ML_H_BLOCK || !ml_handle_alive(s, h))
             return bind_bad(L, "analyze: blocks of the current version are needed");
-        push_info(L, b, s, h.uid, ml_name_of(s, h.uid));
+        push_info(L, b, s, h.uid);
         lua_seti(L, -3, k);
         lua_pop(L, 1);
     }

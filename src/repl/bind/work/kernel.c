@@ -170,8 +170,7 @@ static int push_code(lua_State *L, BindKernel *k, const char *name)
 
     if (!ml_built_text(k->b, cx, name, t))
         return bind_raise(L, cx);
-    bind_push_text(L, t);
-    return 1;
+    return bind_give_text(L, t);
 }
 
 static int kernel_asm(lua_State *L)
@@ -287,8 +286,7 @@ static int kernel_tostring(lua_State *L)
     } else {
         ml_text_add(t, "(closed)");
     }
-    bind_push_text(L, t);
-    return 1;
+    return bind_give_text(L, t);
 }
 
 static int kernel_close(lua_State *L)

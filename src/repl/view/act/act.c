@@ -21,8 +21,6 @@ static void drop_open(ml_Act *a)
     a->cx = NULL;
     a->open = ML_ACT_NONE;
     a->ask = (ml_ActAsk){0};
-    memset(&a->offers, 0, sizeof a->offers);
-    memset(&a->offer_notes, 0, sizeof a->offer_notes);
     memset(&a->items, 0, sizeof a->items);
     a->offering = false;
     a->item = 0;
@@ -44,7 +42,6 @@ void ml_act_start(ml_View *v, ml_ActOpen what, ml_Request r)
     a->req = r;
     if (!chained)
         a->node = v->node;
-    a->version = v->ss->focus ? ml_schedule_version(v->ss->focus) : 0;
 }
 
 void ml_act_close(ml_View *v)
@@ -152,7 +149,7 @@ bool ml_act_run_at(ml_View *v, ml_Request r, const char *line, const ml_ActCall 
     }
     forget_last(a);
     a->last = r;
-    a->last_count = a->count;
+    a->last_count = v->count;
     a->last_cx = cx;
     a->last_call = call;
     a->last_line = kept;
@@ -246,7 +243,7 @@ bool ml_act_begin(ml_View *v, ml_Request r, int count)
 
     if (row->on && a->open != ML_ACT_NONE)
         ml_act_cancel(v);
-    a->count = v->count = count;
+    v->count = count;
     v->row = row;
     ml_text_clear(&a->why);
     if (row->on && !ml_act_suits(v, r, &a->why))
@@ -334,16 +331,11 @@ bool ml_act_idle(ml_View *v, int ms)
     return more;
 }
 
-void ml_act_be_patient(ml_View *v)
-{
-    v->act->patient = true;
-}
-
 int ml_act_ms(const ml_View *v, int ms)
 {
     enum { PATIENCE = 600000 };
 
-    return v->act->patient ? PATIENCE : ms;
+    return v->ss->patient ? PATIENCE : ms;
 }
 
 /* ---- life */

@@ -53,7 +53,5 @@ void ml_act_drag(ml_View *v, ml_Uid a, ml_Uid b, bool drop);
  * and says so. */
 const char *ml_act_clipboard(ml_View *v);
 void ml_act_clipboard_taken(ml_View *v);
-/* Trials take as long as they take, so that tests do not depend on the machine. */
-void ml_act_be_patient(ml_View *v);
 
 #endif

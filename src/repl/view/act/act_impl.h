@@ -99,9 +99,6 @@ struct ml_Act {
     ml_Text why;    /* the same: why something is not done */
     int depth;      /* of keys that lead on to requests */
     ml_Uid node;    /* selected when it was opened */
-    int version;    /* of the focus then */
-    int count;
-    bool patient; /* nothing is given up because of its time */
 
     /* the live check of `line` */
     ml_Text line;
@@ -122,9 +119,7 @@ struct ml_Act {
     size_t at;          /* the cursor, in bytes */
     size_t past_at;     /* entry of the history that is shown; its count: none */
     ml_ActPast past[ML_N_REQUESTS];
-    ML_VEC(const char *) offers; /* of Tab, in cx */
-    ML_VEC(const char *) offer_notes;
-    size_t offer_at, offer_from, offer_to; /* the one that is in; the bytes it took */
+    size_t offer_at, offer_from, offer_to; /* of items; the bytes that it took */
     bool offering;
 
     /* a menu; a choice, an order, a drag */

@@ -74,23 +74,21 @@ static void make_rows(ml_View *v)
     ml_Rows *r = &a->rows;
     bool *fresh;
     size_t n, at = 0;
-    int width = 1;
     ml_Str line;
+    int width;
 
     n = ml_count_lines(ml_text_z(&a->preview));
     n += a->preview.p[a->preview.n - 1] != '\n';
-    for (size_t k = n; k >= 10; k /= 10)
-        width++;
+    width = ml_digits(n);
     fresh = ml_heap_zalloc(n + 1);
     ml_diff_fresh(printed_now(v), ml_text_z(&a->preview), fresh);
     ml_rows_reset(r);
     for (const char *p = ml_text_z(&a->preview); ml_next_line(&p, &line); at++) {
         ml_Row *row;
 
-        ml_rows_put(r, ML_ROLE_DIM, "%*zu ", width, at + 1);
+        ml_rows_put_line_number(r, at + 1, width, ML_ROLE_DIM);
         ml_rows_put_script(r, line.p, line.n, v->marked, ML_MAX_MARKED);
         row = ml_rows_end(r);
-        row->gutter = (uint16_t)(width + 1);
         row->line = (uint32_t)at + 1;
         row->changed = fresh[at];
         row->dim = true;

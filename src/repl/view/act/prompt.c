@@ -198,39 +198,38 @@ static void remember(ml_View *v)
 
 static void offer(const char *text, const char *note, void *user)
 {
-    ml_Act *a = user;
+    enum { MOST = 400 };
+    ml_View *v = user;
 
-    if (a->offers.n >= 400)
-        return;
-    ml_push(a->cx, &a->offers, ml_strdup(a->cx, ml_str(text)));
-    ml_push(a->cx, &a->offer_notes, ml_strdup(a->cx, ml_str(note ? note : "")));
+    if (v->act->items.n < MOST)
+        ml_act_menu_add(v, text, note);
 }
 
 static void drop_offers(ml_Act *a)
 {
     a->offering = false;
-    a->offers.n = a->offer_notes.n = 0;
+    a->items.n = 0;
 }
 
 static size_t common_part(const ml_Act *a)
 {
-    size_t n = strlen(a->offers.v[0]);
+    size_t n = strlen(a->items.v[0].text);
 
-    for (size_t k = 1; k < a->offers.n; k++) {
+    for (size_t k = 1; k < a->items.n; k++) {
         size_t m = 0;
 
-        while (m < n && a->offers.v[k][m] == a->offers.v[0][m])
+        while (m < n && a->items.v[k].text[m] == a->items.v[0].text[m])
             m++;
         n = m;
     }
-    while (n > 0 && ((unsigned char)a->offers.v[0][n] & 0xc0) == 0x80)
+    while (n > 0 && ((unsigned char)a->items.v[0].text[n] & 0xc0) == 0x80)
         n--;
     return n;
 }
 
 static void put_offer(ml_Act *a)
 {
-    const char *z = a->offers.v[a->offer_at];
+    const char *z = a->items.v[a->offer_at].text;
 
     splice(a, a->offer_from, a->offer_to, z, strlen(z));
     a->offer_to = a->at;
@@ -251,22 +250,22 @@ static void begin_offers(ml_View *v, bool back)
     drop_offers(a);
     if (a->ask.n_proposals && is_proposal(a)) {
         for (size_t k = 0; k < a->ask.n_proposals; k++)
-            offer(a->ask.proposals[k], a->ask.notes[k], a);
+            offer(a->ask.proposals[k], a->ask.notes[k], v);
         a->offer_from = 0;
         a->offer_to = a->text.n;
-        a->offer_at = back ? a->offers.n - 1 : 0;
-        for (size_t k = 0; k < a->offers.n; k++)
-            if (a->text.n && ml_streq(a->offers.v[k], text_of(a)))
-                a->offer_at = (k + (back ? a->offers.n - 1 : 1)) % a->offers.n;
+        a->offer_at = back ? a->items.n - 1 : 0;
+        for (size_t k = 0; k < a->items.n; k++)
+            if (a->text.n && ml_streq(a->items.v[k].text, text_of(a)))
+                a->offer_at = (k + (back ? a->items.n - 1 : 1)) % a->items.n;
         a->offering = true;
         put_offer(a);
         return;
     }
     size_t head = strlen(a->ask.head), cursor = head + a->at;
     const char *line = ml_format(a->cx, "%s%s%s", a->ask.head, text_of(a), a->ask.tail);
-    ml_CompletionPlace at = ml_completions(v->ss, line, cursor, offer, a);
+    ml_CompletionPlace at = ml_completions(v->ss, line, cursor, offer, v);
 
-    if (a->offers.n == 0 || at.start < head || at.start > cursor) {
+    if (a->items.n == 0 || at.start < head || at.start > cursor) {
         drop_offers(a);
         return;
     }
@@ -275,7 +274,7 @@ static void begin_offers(ml_View *v, bool back)
     a->offer_from = at.start - head;
     a->offer_to = a->at;
     a->offer_at = 0;
-    if (a->offers.n == 1) { /* the only one is taken */
+    if (a->items.n == 1) { /* the only one is taken */
         put_offer(a);
         if (at.after && text_of(a)[a->at] != at.after)
             splice(a, a->at, a->at, &at.after, 1);
@@ -285,11 +284,11 @@ static void begin_offers(ml_View *v, bool back)
         return;
     }
     if (n > have) { /* what they share, and they are shown */
-        splice(a, a->offer_from, a->offer_to, a->offers.v[0], n);
+        splice(a, a->offer_from, a->offer_to, a->items.v[0].text, n);
         a->offer_to = a->at;
-        a->offer_at = a->offers.n;
+        a->offer_at = a->items.n;
     } else {
-        a->offer_at = back ? a->offers.n - 1 : 0;
+        a->offer_at = back ? a->items.n - 1 : 0;
         put_offer(a);
     }
     a->offering = true;
@@ -298,7 +297,7 @@ static void begin_offers(ml_View *v, bool back)
 static void next_offer(ml_View *v, bool back)
 {
     ml_Act *a = v->act;
-    size_t n = a->offers.n;
+    size_t n = a->items.n;
 
     if (!a->offering || n == 0) {
         begin_offers(v, back);
@@ -478,13 +477,13 @@ void ml_act_prompt_offers(ml_View *v, ml_Rows *r, int *at)
     ml_Act *a = v->act;
     int wide = 0;
 
-    if (!a->offering || a->offers.n < 2)
+    if (!a->offering || a->items.n < 2)
         return;
-    for (size_t k = 0; k < a->offers.n; k++)
-        wide = ml_wider(wide, a->offers.v[k], WIDE);
-    for (size_t k = 0; k < a->offers.n; k++)
-        ml_act_put_item(r, a->offers.v[k], a->offer_notes.v[k], wide, false);
-    *at = a->offer_at < a->offers.n ? (int)a->offer_at : -1;
+    for (size_t k = 0; k < a->items.n; k++)
+        wide = ml_wider(wide, a->items.v[k].text, WIDE);
+    for (size_t k = 0; k < a->items.n; k++)
+        ml_act_put_item(r, a->items.v[k].text, a->items.v[k].note, wide, false);
+    *at = a->offer_at < a->items.n ? (int)a->offer_at : -1;
 }
 
 void ml_act_prompt_free(ml_Act *a)

@@ -1,5 +1,5 @@
 /*
- * pane_block - pane 3: what the selected block is; for a loop, the blocks below it; for the
+ * block - pane 3: what the selected block is; for a loop, the blocks below it; for the
  * function, its parameters.
  *
  * Conditions that primitives ask for are marked as they hold or not, and those that do not
@@ -89,16 +89,6 @@ static void put_why(ml_Rows *r, bool holds, const char *what, const char *why)
     ml_rows_end(r);
 }
 
-/* `3, it reads C`: which condition it is tells nobody here anything. */
-static const char *unnumbered(const char *why)
-{
-    const char *p = why;
-
-    while (p && *p >= '0' && *p <= '9')
-        p++;
-    return p && p > why && p[0] == ',' && p[1] == ' ' ? p + 2 : why;
-}
-
 static void put_flags(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
 {
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(sh->s));
@@ -114,8 +104,8 @@ static void put_flags(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
     put_flag(r, f.covered, "covered");
     put_flag(r, f.pipeline, "pipeline");
     ml_rows_end(r);
-    put_why(r, f.kind != ML_BLOCK_NEITHER, "not complete", unnumbered(f.complete_why));
-    put_why(r, f.kind != ML_BLOCK_NEITHER, "no reduction", unnumbered(f.reduction_why));
+    put_why(r, f.kind != ML_BLOCK_NEITHER, "not complete", f.complete_why);
+    put_why(r, f.kind != ML_BLOCK_NEITHER, "no reduction", f.reduction_why);
     put_why(r, f.affine, "not affine", f.affine_why);
     put_why(r, f.covered, "not covered", f.cover_why);
     put_why(r, f.pipeline, "no stage pipeline", f.pipeline_why);

@@ -1,5 +1,5 @@
 /*
- * pane_dataflow - pane 4: the buffers of the selected block (of a loop: of the blocks below
+ * dataflow - pane 4: the buffers of the selected block (of a loop: of the blocks below
  * it; of the function: all), who writes and who reads them, and how far apart.
  *
  * Two accesses are as many iterations apart as the writer makes within one iteration of

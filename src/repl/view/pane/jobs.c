@@ -1,5 +1,5 @@
 /*
- * pane_jobs - pane 7: running work, and what lines and programs printed.
+ * jobs - pane 7: running work, and what lines and programs printed.
  * Source: interaction 9, 10.
  */
 #include <math.h>

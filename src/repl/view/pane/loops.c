@@ -1,5 +1,5 @@
 /*
- * pane_loops - pane 1: the tree of loops and blocks.
+ * loops - pane 1: the tree of loops and blocks.
  *
  * One row per function, loop and block; extents end at one column, as far as most rows
  * allow. Rows below a folded node are left out, and the node carries their bar. On request
@@ -283,7 +283,6 @@ static const ml_Map *set_of(ml_Ctx *cx, const ml_Uid *v, size_t n)
 void ml_pane_loops(ml_View *v, ml_Rows *r)
 {
     Tree t = {.v = v, .r = r};
-    ml_Step step;
 
     if (!ml_pane_shows(v, r, &t.sh))
         return;
@@ -291,11 +290,7 @@ void ml_pane_loops(ml_View *v, ml_Rows *r)
     bool all = !ml_schedule_func(t.sh.s); /* none is chosen: each under its name */
     uint32_t from = all ? 0 : ml_schedule_func_pos(t.sh.s), end = all ? m->n : from + 1;
 
-    if (ml_version_step(t.sh.s, t.sh.version, &step) && step.parent >= 0 &&
-        ml_version_known(t.sh.s, step.parent)) {
-        t.before = ml_version_program(t.sh.s, step.parent);
-        t.has_before = true;
-    }
+    t.has_before = ml_pane_before(&t.sh, &t.before);
     t.all_columns = ml_pane_width(v, ML_PANE_LOOPS) >= TREE_LEAST + ALL_COLUMNS;
     t.folded = set_of(r->cx, v->folded.v, v->folded.n);
     for (uint32_t k = from; k < end; k++)

@@ -1,10 +1,10 @@
 /*
- * pane_memory - pane 8: what the selected loop touches, and how it walks through it.
+ * memory - pane 8: what the selected loop touches, and how it walks through it.
  *
  * Per access: how far apart two iterations of the loop are, and how many cache lines one
  * takes of that alone; per buffer: the bytes that all iterations touch, and how often each
  * element. That is worked out from the program. Below it stands what walking through it
- * counts, as soon as that is known (pane_touches.c).
+ * counts, as soon as that is known (touches.c).
  * Source: interaction 8, 10.
  */
 #include <math.h>

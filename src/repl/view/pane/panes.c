@@ -9,12 +9,7 @@
 #include "repl/view/pane/touches.h"
 
 const ml_PaneKind ml_panes[ML_N_PANES] = {
-#define ML_PANE(pane, title_, fn, node, title_fn)                                          \
-    [ML_PANE_##pane] = {.id = ML_PANE_##pane,                                              \
-                        .name = (title_),                                                  \
-                        .rows = (fn),                                                      \
-                        .by_node = (node),                                                 \
-                        .title = (title_fn)},
+#define ML_PANE(pane, title, ...) [ML_PANE_##pane] = {__VA_ARGS__},
 #include "repl/view/keys/panes.def"
 #undef ML_PANE
 };
@@ -113,6 +108,17 @@ bool ml_pane_shows(ml_View *v, ml_Rows *r, ml_Shown *sh)
     sh->p = ml_version_program(s, sh->version);
     sh->names = ml_version_names(s, sh->version);
     return true;
+}
+
+bool ml_pane_before(const ml_Shown *sh, ml_Program *out)
+{
+    ml_Step step;
+    bool there = ml_version_step(sh->s, sh->version, &step) && step.parent >= 0 &&
+                 ml_version_known(sh->s, step.parent);
+
+    if (there)
+        *out = ml_version_program(sh->s, step.parent);
+    return there;
 }
 
 const ml_Stmt *ml_pane_selected(const ml_View *v, const ml_Shown *sh)

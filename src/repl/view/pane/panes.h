@@ -20,6 +20,8 @@ typedef struct ml_Shown {
 } ml_Shown;
 /* false: there is no focus, and a row says what to do about it. */
 bool ml_pane_shows(ml_View *v, ml_Rows *r, ml_Shown *sh);
+/* The program that the last step was made from; false: it is not there. */
+bool ml_pane_before(const ml_Shown *sh, ml_Program *out);
 /* The selected node, when it is in the program that is shown; else NULL. */
 const ml_Stmt *ml_pane_selected(const ml_View *v, const ml_Shown *sh);
 /* The name of a loop, block or buffer as it is typed; "?" without one. */

@@ -1,10 +1,11 @@
 /*
- * pane_perf - pane 6: what the versions reached, and what the machine can do.
+ * perf - pane 6: what the versions reached, and what the machine can do.
  *
  * One bar per timed version, the longest for the fastest; below them the same as points
  * under the roofs of the machine. What is known of the machine is shown; nothing is
  * measured for it. Source: interaction 8, 10.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -46,12 +47,10 @@ static void put_versions(ml_View *v, ml_Rows *r, const ml_Shown *sh, TimedList *
         if (ml_version_step(sh->s, k, &step) && step.speed) {
             bool flops;
             double rate = ml_speed_read(step.speed, &flops);
-            int w = (int)ml_columns(step.speed);
 
             best = rate > best ? rate : best;
-            speed = w > speed ? w : speed;
-            w = (int)ml_columns(ml_format(r->cx, "v%d", k));
-            name = w > name ? w : name;
+            speed = ml_wider(speed, step.speed, INT_MAX);
+            name = ml_wider(name, ml_format(r->cx, "v%d", k), INT_MAX);
             ml_push(r->cx, &list,
                     ((Timed){k, rate, flops, step.speed, ml_schedule_marks_of(sh->s, k)}));
         }

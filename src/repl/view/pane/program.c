@@ -1,20 +1,11 @@
 /*
- * pane_program - pane 2: the program as text, lowered, and as code.
+ * program - pane 2: the program as text, lowered, and as code.
  *
  * The numbers of the lines are those of :show and stay when the text scrolls sideways. A
  * line belongs to the innermost loop or block that it is of. Source: interaction 10.
  */
 #include "repl/view/pane/text.h"
 #include "repl/view/state/node_changes.h"
-
-static int digits(size_t n)
-{
-    int d = 1;
-
-    for (; n >= 10; n /= 10)
-        d++;
-    return d;
-}
 
 /* The nodes of the program that the last step changed. */
 typedef struct Changes {
@@ -33,32 +24,6 @@ static bool has_changed(Changes *c, ml_Uid node)
         c->answer = ml_node_changed(c->before, c->now, node);
     }
     return c->answer;
-}
-
-static Changes changes_of(const ml_Shown *sh)
-{
-    Changes c = {.now = sh->p};
-    ml_Step step;
-
-    if (ml_version_step(sh->s, sh->version, &step) && step.parent >= 0 &&
-        ml_version_known(sh->s, step.parent)) {
-        c.before = ml_version_program(sh->s, step.parent);
-        c.any = true;
-    }
-    return c;
-}
-
-/* The number at the right of `width` columns, and a blank for the bar. */
-static size_t put_number(ml_Rows *r, size_t line, int width, ml_CellRole role)
-{
-    char z[24];
-    size_t n = (size_t)width + 1;
-
-    memset(z, ' ', n);
-    for (int k = width - 1; k >= 0 && line > 0; k--, line /= 10)
-        z[k] = (char)('0' + line % 10);
-    ml_rows_put_n(r, role, z, n);
-    return n;
 }
 
 /* Beside each other, a line and its instructions have numbers of one colour. */
@@ -83,7 +48,6 @@ static const bool *coded_lines(ml_View *v, ml_Rows *r, const ml_Shown *sh, size_
     if (t->state != ML_TEXT_READY)
         return NULL;
     coded = ML_ARRAY(r->cx, bool, n + 1);
-    memset(coded, 0, n + 1);
     for (size_t k = 0; k < t->n; k++)
         if (t->lines[k].line <= n)
             coded[t->lines[k].line] = true;
@@ -93,20 +57,19 @@ static const bool *coded_lines(ml_View *v, ml_Rows *r, const ml_Shown *sh, size_
 static void put_program(ml_View *v, ml_Rows *r, const ml_Shown *sh)
 {
     const ml_PaneText *t = ml_pane_text(v, sh->s, sh->version, ML_LEVEL_PROGRAM);
-    Changes changes = changes_of(sh);
-    int width = digits(t->n);
+    Changes changes = {.now = sh->p};
+    int width = ml_digits(t->n);
     const bool *coded = coded_lines(v, r, sh, t->n);
 
+    changes.any = ml_pane_before(sh, &changes.before);
     for (size_t k = 0; k < t->n; k++) {
         const ml_TextLine *l = &t->lines[k];
-        size_t gutter;
         ml_Row *row;
 
-        gutter = put_number(r, k + 1, width,
-                            coded && coded[k + 1] ? role_of_line(k + 1) : ML_ROLE_DIM);
+        ml_rows_put_line_number(r, k + 1, width,
+                                coded && coded[k + 1] ? role_of_line(k + 1) : ML_ROLE_DIM);
         ml_rows_put_script(r, l->text.p, l->text.n, v->marked, ML_MAX_MARKED);
         row = ml_rows_end(r);
-        row->gutter = (uint16_t)gutter;
         row->node = l->node;
         row->line = l->line;
         row->changed = has_changed(&changes, l->node);
@@ -157,20 +120,18 @@ static void put_code(ml_View *v, ml_Rows *r, const ml_PaneText *t)
 
     for (size_t k = 0; k < t->n; k++)
         most = t->lines[k].line > most ? t->lines[k].line : most;
-    width = digits(most);
+    width = ml_digits(most);
     for (size_t k = 0; k < t->n; k++) {
         const ml_TextLine *l = &t->lines[k];
-        size_t gutter;
         ml_Row *row;
 
-        gutter =
-            put_number(r, l->line, width, beside ? role_of_line(l->line) : ML_ROLE_DIM);
+        ml_rows_put_line_number(r, l->line, width,
+                                beside ? role_of_line(l->line) : ML_ROLE_DIM);
         if (t->level == ML_LEVEL_LOWERED)
             ml_rows_put_script(r, l->text.p, l->text.n, v->marked, ML_MAX_MARKED);
         else
             put_machine(r, l->text, t->level == ML_LEVEL_ASM);
         row = ml_rows_end(r);
-        row->gutter = (uint16_t)gutter;
         row->node = l->node;
         row->line = l->line;
     }

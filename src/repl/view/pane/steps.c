@@ -1,5 +1,5 @@
 /*
- * pane_steps - pane 5: the versions as a tree, one row each.
+ * steps - pane 5: the versions as a tree, one row each.
  *
  * A branch stands indented below the version that it comes from, the line that leads to the
  * current version goes on at the same indentation. Source: interaction 6, 10.

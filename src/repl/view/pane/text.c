@@ -2,7 +2,7 @@
  */
 #include "repl/view/pane/text.h"
 
-#include "repl/view/state/frame.h"
+#include "repl/view/state/view.h"
 
 enum { KEPT = 24 }; /* texts: some versions back and forth at all levels */
 
@@ -98,7 +98,7 @@ bool ml_pane_texts_idle(ml_View *v, int ms)
     if (!ml_pane_code_work(v, t, ms))
         return true;
     v->pane[ML_PANE_PROGRAM].fresh = v->pane[ML_PANE_CODE].fresh = false;
-    if (v->frame) /* to what is selected */
-        v->frame->sync[ML_PANE_PROGRAM] = v->frame->sync[ML_PANE_CODE] = true;
+    /* to what is selected */
+    v->pane[ML_PANE_PROGRAM].sync = v->pane[ML_PANE_CODE].sync = true;
     return false;
 }

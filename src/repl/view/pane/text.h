@@ -1,5 +1,5 @@
 /*
- * pane_text - texts of versions by lines: the program, what it is lowered to, its code.
+ * text - texts of versions by lines: the program, what it is lowered to, its code.
  *
  * A text is made once per version and level and kept; each line knows the innermost loop or
  * block that it is of. What takes longer than a moment is waiting until ml_pane_texts_idle
@@ -41,7 +41,7 @@ ml_PaneText *ml_pane_text_compiled(ml_View *v, ml_Schedule *s, int version);
 /* Goes on with the text that pane 2 waits for; true: there is more to do. */
 bool ml_pane_texts_idle(ml_View *v, int ms);
 
-/* ---- pane_code.c */
+/* ---- code.c */
 /* Splits a text into lines, which are given no nodes. */
 void ml_text_lines(ml_PaneText *t, const char *text);
 /* Begins or finishes a level above the program; false: the worker is still at it. */

@@ -8,7 +8,7 @@
 #include "core/base/arena.h"
 #include "core/walk.h"
 #include "repl/host/host.h"
-#include "repl/view/state/frame.h"
+#include "repl/view/state/view.h"
 
 enum { VERSIONS = 4, MOST_THREADS = 4 };
 #define BUDGET (INT64_C(1) << 23) /* touches: some tenths of a second */
@@ -302,8 +302,8 @@ static void told(void *user, uint64_t done, double of)
 {
     TouchWalk *w = user;
 
-    if (w->v->frame->pressed && w->v->frame->pressed(w->v->frame->pressed_user, w->name,
-                                                     of > 0 ? (double)done / of : 0))
+    if (w->v->pressed &&
+        w->v->pressed(w->v->pressed_user, w->name, of > 0 ? (double)done / of : 0))
         w->cancel = 1;
 }
 

@@ -7,13 +7,13 @@
  * instructions, and lines that are not those of the code (regions are shown otherwise than
  * they were compiled), are tied by the selected node. Source: interaction 8, 10.
  */
-#include "repl/view/state/frame.h"
+#include "repl/view/state/view.h"
 
 enum { BESIDE = 100 }; /* columns */
 
 bool ml_view_beside_fits(const ml_View *v)
 {
-    return v->frame && v->frame->size > ML_SIZE_ONE && v->grid.w >= BESIDE;
+    return v->size > ML_SIZE_ONE && v->grid.w >= BESIDE;
 }
 
 ml_Level ml_view_level(const ml_View *v)
@@ -36,14 +36,14 @@ void ml_view_beside(ml_View *v, ml_Level level)
          id = id == ML_PANE_PROGRAM ? ML_PANE_CODE : ML_PANE_NONE) {
         v->pane[id].fresh = false;
         v->pane[id].left = 0;
-        v->frame->sync[id] = true;
+        v->pane[id].sync = true;
     }
     if (!was)
-        v->frame->zoomed = v->frame->zoomed && !ml_view_beside_fits(v);
+        v->zoomed = v->zoomed && !ml_view_beside_fits(v);
     ml_view_place(v);
     if (was || ml_view_beside_fits(v))
         return;
-    if (v->frame->places.box[ML_PANE_PROGRAM].w == 0)
+    if (v->places.box[ML_PANE_PROGRAM].w == 0)
         ml_view_show_pane(v, ML_PANE_PROGRAM);
     ml_view_say(v, "%s in the program's place; from %dx24 on it stands beside it",
                 level == ML_LEVEL_ASM ? "assembly" : "LLVM", BESIDE);
@@ -69,7 +69,7 @@ uint32_t ml_view_tied(ml_View *v)
     ml_PaneId other = ml_view_other(v->in);
     const ml_PaneState *p = &v->pane[v->in];
 
-    if (other == ML_PANE_NONE || v->frame->places.box[ML_PANE_CODE].w == 0 || !p->fresh ||
+    if (other == ML_PANE_NONE || v->places.box[ML_PANE_CODE].w == 0 || !p->fresh ||
         p->cursor >= (int)p->rows.v.n || !v->pane[other].fresh ||
         !ml_setting_is(&v->ss->set, ML_SET_regions, "auto"))
         return 0;

@@ -17,6 +17,14 @@ static struct {
     off_t at; /* read so far */
 } turned;
 
+/* The descriptors alone, from a signal handler: what is written next is seen. */
+static void turn_back(void)
+{
+    for (int k = 0; k < 2 && turned.on; k++)
+        if (turned.was[k] >= 0)
+            dup2(turned.was[k], 1 + k);
+}
+
 bool ml_capture_begin(void)
 {
     if (turned.on)
@@ -26,7 +34,7 @@ bool ml_capture_begin(void)
     turned.file = tmpfile();
     if (!turned.file)
         return false;
-    ml_restore_by(ml_capture_restore);
+    ml_restore_by(turn_back);
     turned.at = 0;
     for (int k = 0; k < 2; k++) {
         turned.was[k] = dup(1 + k);
@@ -54,19 +62,12 @@ void ml_capture_end(void)
     turned.on = false;
 }
 
-void ml_capture_restore(void)
-{
-    for (int k = 0; k < 2 && turned.on; k++)
-        if (turned.was[k] >= 0)
-            dup2(turned.was[k], 1 + k);
-}
-
 bool ml_capture_on(void)
 {
     return turned.on;
 }
 
-static void read_new(ml_Text *out)
+void ml_capture_read(ml_Text *out)
 {
     char buf[4096];
     ssize_t n;
@@ -90,18 +91,7 @@ void ml_capture_drain(ml_View *v)
 {
     ml_Text t = {0};
 
-    read_new(&t);
+    ml_capture_read(&t);
     ml_view_log(v, ml_text_z(&t), t.n);
     ml_text_free(&t);
-}
-
-void ml_capture_take(ml_View *v, ml_Text *out)
-{
-    ml_Text t = {0};
-
-    (void)v;
-    read_new(&t);
-    ml_text_addn(&t, ml_text_z(out), out->n);
-    ml_text_free(out);
-    *out = t;
 }

@@ -12,12 +12,10 @@
 bool ml_capture_begin(void);
 /* Turns them back. */
 void ml_capture_end(void);
-/* The descriptors alone, from a signal handler: what is written next is seen. */
-void ml_capture_restore(void);
 bool ml_capture_on(void);
 /* What was printed since goes to the log. */
 void ml_capture_drain(ml_View *v);
-/* The same, but it goes before what is in *out. */
-void ml_capture_take(ml_View *v, ml_Text *out);
+/* The same, into a text. */
+void ml_capture_read(ml_Text *out);
 
 #endif

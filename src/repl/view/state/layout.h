@@ -5,7 +5,8 @@
 #ifndef ML_REPL_VIEW_STATE_LAYOUT_H
 #define ML_REPL_VIEW_STATE_LAYOUT_H
 
-#include "repl/view/state/view.h"
+#include "repl/screen/grid.h"
+#include "repl/view/keys/keymap.h"
 
 typedef enum ml_SizeClass {
     ML_SIZE_NONE, /* under 40x10: a line that says so */

@@ -3,42 +3,20 @@
  * $XDG_STATE_HOME/moonloop/panes (default ~/.local/state). What cannot be read or written
  * is passed over: it is not worth a message. Source: interaction 10.
  */
-#include "repl/view/state/frame.h"
-
 #include "core/base/file.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static bool path_of(ml_Text *out)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-    if (state && *state)
-        ml_text_fmt(out, "%s/moonloop/panes", state);
-    else if (home && *home)
-        ml_text_fmt(out, "%s/.local/state/moonloop/panes", home);
-    return out->n > 0;
-}
+#include "repl/keep/sessions.h"
+#include "repl/view/state/view.h"
 
 void ml_view_layout_load(ml_View *v)
 {
-    enum { MOST = 4096 };
-    char text[MOST + 1];
-    ml_Text path = {0};
-    FILE *f;
+    ml_Text path = {0}, text = {0};
 
-    v->frame->remembers = true;
-    if (path_of(&path) && (f = fopen(ml_text_z(&path), "r")) != NULL) {
-        text[fread(text, 1, MOST, f)] = '\0';
-        fclose(f);
-        ml_layout_read(v->frame->layout, text);
+    if (ml_state_path("panes", &path) && ml_file_read(path.p, &text)) {
+        ml_layout_read(v->layout, ml_text_z(&text));
         ml_view_place(v);
     }
     ml_text_free(&path);
+    ml_text_free(&text);
 }
 
 void ml_view_layout_save(ml_View *v)
@@ -47,11 +25,11 @@ void ml_view_layout_save(ml_View *v)
     bool changed = false;
 
     for (int s = 0; s < ML_N_SIZES; s++)
-        changed = changed || v->frame->layout[s].changed;
-    if (changed && v->frame->remembers && path_of(&path)) {
-        ml_layout_write(v->frame->layout, &text);
+        changed = changed || v->layout[s].changed;
+    if (changed && ml_state_path("panes", &path)) {
+        ml_layout_write(v->layout, &text);
         if (ml_file_folders(path.p) == 0) /* or it is not kept */
-            ml_file_write(ml_text_z(&path), ml_text_z(&text), text.n);
+            ml_file_write(path.p, ml_text_z(&text), text.n);
     }
     ml_text_free(&path);
     ml_text_free(&text);

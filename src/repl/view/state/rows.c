@@ -17,6 +17,7 @@ void ml_rows_reset(ml_Rows *r)
         r->cx = ml_ctx_new(0);
     memset(&r->v, 0, sizeof r->v);
     memset(&r->open, 0, sizeof r->open);
+    r->gutter = 0;
     ml_text_clear(&r->text);
 }
 
@@ -65,6 +66,21 @@ void ml_rows_put(ml_Rows *r, ml_CellRole role, const char *fmt, ...)
     cover(r, from, role);
 }
 
+void ml_rows_put_line_number(ml_Rows *r, size_t line, int width, ml_CellRole role)
+{
+    ml_rows_put(r, role, "%*.0zu ", width, line);
+    r->gutter = (uint16_t)r->text.n;
+}
+
+int ml_digits(size_t n)
+{
+    int d = 1;
+
+    for (; n >= 10; n /= 10)
+        d++;
+    return d;
+}
+
 /* Columns of what was put so far, each character as one: names are no wider. */
 static int columns(const ml_Rows *r)
 {
@@ -92,8 +108,10 @@ ml_Row *ml_rows_end(ml_Rows *r)
             ((ml_Row){.text = ml_strdup(r->cx, (ml_Str){ml_text_z(&r->text), r->text.n}),
                       .spans = spans,
                       .n_spans = (uint32_t)r->open.n,
+                      .gutter = r->gutter,
                       .version = -1}));
     r->open.n = 0;
+    r->gutter = 0;
     ml_text_clear(&r->text);
     return &r->v.v[r->v.n - 1];
 }

@@ -38,6 +38,7 @@ typedef struct ml_Rows {
     ML_VEC(ml_Row) v;
     ml_RoleSpans open; /* of the row that is being written */
     ml_Text text;      /* the same */
+    uint16_t gutter;   /* the same */
 } ml_Rows;
 
 /* Empties r (a zeroed one will do) and gives it a context when it has none. */
@@ -64,6 +65,10 @@ ml_Row *ml_rows_code(ml_Rows *r, const char *line);
 void ml_rows_put_script(ml_Rows *r, const char *line, size_t n, char *const *marked,
                         size_t n_marked);
 
+/* The number of a line (0: blanks) in so many columns, which stays when the rest of the row
+ * scrolls sideways; the columns that a number takes. */
+void ml_rows_put_line_number(ml_Rows *r, size_t line, int width, ml_CellRole role);
+int ml_digits(size_t n);
 /* The columns of a text when they are more than `width` and not more than `most`. */
 int ml_wider(int width, const char *text, int most);
 int ml_rows_columns(const ml_Grid *g, const ml_Rows *r); /* of the longest row */

@@ -2,13 +2,13 @@
  * run - lines that the view runs, and what is said about them: the message row, the log of
  * pane 7, a page of text. Source: interaction 10.
  */
+#include "repl/run/run.h"
 #include "core/base/arena.h"
 #include "repl/command/command.h"
 #include "repl/out/interrupt.h"
-#include "repl/run/run.h"
 #include "repl/session/frame.h"
 #include "repl/view/state/capture.h"
-#include "repl/view/state/frame.h"
+#include "repl/view/state/view.h"
 
 /* ---- what is said */
 
@@ -33,31 +33,16 @@ static void one_line(ml_Text *t)
         t->p[n] = '\0';
 }
 
-static void say(ml_View *v, bool error, const char *fmt, va_list ap)
-{
-    ml_text_clear(&v->message);
-    ml_text_vfmt(&v->message, fmt, ap);
-    one_line(&v->message);
-    if (v->frame)
-        v->frame->message_is_error = error;
-}
-
 void ml_view_say(ml_View *v, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
-    say(v, false, fmt, ap);
+    ml_text_clear(&v->message);
+    ml_text_vfmt(&v->message, fmt, ap);
     va_end(ap);
-}
-
-void ml_view_say_error(ml_View *v, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    say(v, true, fmt, ap);
-    va_end(ap);
+    one_line(&v->message);
+    v->message_is_error = false;
 }
 
 void ml_view_log(ml_View *v, const char *text, size_t n)
@@ -81,74 +66,16 @@ void ml_view_log(ml_View *v, const char *text, size_t n)
     v->pane[ML_PANE_JOBS].fresh = false;
 }
 
-/* ---- lines */
-
-/* The first line that says something, without blanks at its ends. */
-static ml_Str first_line(const char *p)
-{
-    p += strspn(p, " \n");
-    size_t n = strcspn(p, "\n");
-
-    while (n > 0 && p[n - 1] == ' ')
-        n--;
-    return (ml_Str){p, n};
-}
-
-static void tell(ml_View *v, bool ok, const char *out, const char *err)
-{
-    ml_Str first = first_line(*out && ok ? out : err);
-    ml_Text both = {0};
-
-    if (first.n == 0)
-        first = first_line(*out ? out : err);
-    (ok ? ml_view_say : ml_view_say_error)(v, "%.*s", (int)first.n, first.p);
-    ml_text_add(&both, out);
-    ml_text_add(&both, err);
-    ml_view_log(v, ml_text_z(&both), both.n);
-    if (v->frame->typing && ml_count_lines(ml_text_z(&both)) > 1)
-        ml_view_page(v, ml_text_z(&v->lua), ml_text_z(&both));
-    ml_text_free(&both);
-}
-
-bool ml_view_run(ml_View *v, const char *line)
-{
-    ml_Session *ss = v->ss;
-    ml_Text out = {0}, err = {0};
-    ml_RunOpts run = {.sink = {&out, &err},
-                      .mode = ML_MODE_TYPED,
-                      .page = v->grid.w > 40 ? v->grid.w - 4 : 40};
-    char *kept = ml_heap_text(line); /* it may lie in what the run changes */
-
-    ml_interrupt_answer();
-    ml_text_clear(&v->lua);
-    ml_text_add(&v->lua, kept);
-    ml_capture_drain(v);
-    bool ok = ml_run(ss, &run, kept);
-
-    ss->status = 0; /* as at the prompt */
-    ml_capture_take(v, &out);
-    ml_view_follow(v);
-    tell(v, ok, ml_text_z(&out), ml_text_z(&err));
-    if (ss->quit)
-        v->quit = v->end = true;
-    ml_text_free(&out);
-    ml_text_free(&err);
-    ml_heap_free(kept);
-    return ok;
-}
-
 /* ---- pages */
 
 ml_Rows *ml_view_page_open(ml_View *v, const char *title)
 {
-    ml_Frame *f = v->frame;
-
-    ml_rows_reset(&f->page);
-    ml_text_clear(&f->page_title);
-    ml_text_add(&f->page_title, title);
-    f->paging = true;
-    f->page_top = f->page_left = 0;
-    return &f->page;
+    ml_rows_reset(&v->page);
+    ml_text_clear(&v->page_title);
+    ml_text_add(&v->page_title, title);
+    v->paging = true;
+    v->page_top = v->page_left = 0;
+    return &v->page;
 }
 
 /* How a line of output looks: errors and differences by how they begin. */
@@ -167,13 +94,72 @@ static ml_CellRole role_of(const char *p)
     return ML_ROLE_TEXT;
 }
 
-void ml_view_page(ml_View *v, const char *title, const char *text)
+static void show_page(ml_View *v, const char *title, const char *text)
 {
     ml_Rows *r = ml_view_page_open(v, title);
     ml_Str line;
 
     while (ml_next_line(&text, &line))
         ml_rows_add(r, role_of(line.p), "%.*s", (int)line.n, line.p);
+}
+
+/* ---- lines */
+
+/* The first line that says something, without blanks at its ends. */
+static ml_Str first_line(const char *p)
+{
+    p += strspn(p, " \n");
+    size_t n = strcspn(p, "\n");
+
+    while (n > 0 && p[n - 1] == ' ')
+        n--;
+    return (ml_Str){p, n};
+}
+
+/* What the line said, its results before its errors: begun in the message row, whole in the
+ * log; what was typed gets a page when it is longer. */
+static void tell(ml_View *v, bool ok, ml_Text *out, const char *err)
+{
+    const char *z = ml_text_z(out);
+    ml_Str first = first_line(*z && ok ? z : err);
+
+    if (first.n == 0)
+        first = first_line(*z ? z : err);
+    ml_view_say(v, "%.*s", (int)first.n, first.p);
+    v->message_is_error = !ok;
+    ml_text_add(out, err);
+    ml_view_log(v, ml_text_z(out), out->n);
+    if (v->typing && ml_count_lines(ml_text_z(out)) > 1)
+        show_page(v, ml_text_z(&v->lua), ml_text_z(out));
+}
+
+bool ml_view_run(ml_View *v, const char *line)
+{
+    ml_Session *ss = v->ss;
+    ml_Text out = {0}, err = {0}, all = {0};
+    ml_RunOpts run = {.sink = {&out, &err},
+                      .mode = ML_MODE_TYPED,
+                      .page = v->grid.w > 40 ? v->grid.w - 4 : 40};
+    char *kept = ml_heap_text(line); /* it may lie in what the run changes */
+
+    ml_interrupt_answer();
+    ml_text_clear(&v->lua);
+    ml_text_add(&v->lua, kept);
+    ml_capture_drain(v);
+    bool ok = ml_run(ss, &run, kept);
+
+    ss->status = 0;        /* as at the prompt */
+    ml_capture_read(&all); /* what was printed past the session */
+    ml_text_add(&all, ml_text_z(&out));
+    ml_view_follow(v);
+    tell(v, ok, &all, ml_text_z(&err));
+    ml_text_free(&all);
+    if (ss->quit)
+        v->quit = v->end = true;
+    ml_text_free(&out);
+    ml_text_free(&err);
+    ml_heap_free(kept);
+    return ok;
 }
 
 void ml_view_page_of(ml_View *v, const char *command, const char *title)
@@ -188,6 +174,6 @@ void ml_view_page_of(ml_View *v, const char *command, const char *title)
     if (out.n == 0)
         ml_view_say(v, "%s: nothing to show", title);
     else
-        ml_view_page(v, title, ml_text_z(&out));
+        show_page(v, title, ml_text_z(&out));
     ml_text_free(&out);
 }

@@ -3,7 +3,7 @@
  * through. The cursor of a pane stays on what it was on when its rows are made anew: the
  * node, the version or the key that its row stood for. Source: interaction 10.
  */
-#include "repl/view/state/frame.h"
+#include "repl/view/state/view.h"
 
 static int n_rows(const ml_View *v, ml_PaneId id)
 {
@@ -78,13 +78,13 @@ static int row_like(const ml_View *v, ml_PaneId id, const ml_Row *old, const cha
     return clip(v, id, near);
 }
 
-void ml_view_in_sight(ml_View *v, ml_PaneId id)
+static void keep_in_sight(ml_View *v, ml_PaneId id)
 {
     ml_PaneState *p = &v->pane[id];
     int room = ml_view_room(v, id), n = n_rows(v, id), last = n > room ? n - room : 0;
 
     p->cursor = clip(v, id, p->cursor);
-    if (!v->frame->loose[id]) {
+    if (!v->pane[id].loose) {
         if (p->cursor < p->top || p->cursor >= p->top + room) {
             bool near = p->cursor >= p->top - 1 && p->cursor <= p->top + room;
 
@@ -122,14 +122,14 @@ const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id)
         p->cursor = row_like(v, id, &old, key.n ? ml_text_z(&key) : NULL, near);
         ml_text_free(&key);
     }
-    if (v->frame->sync[id]) {
+    if (v->pane[id].sync) {
         int at = row_of_node(v, id, p->cursor);
 
-        v->frame->sync[id] = false;
+        v->pane[id].sync = false;
         if (at >= 0)
             p->cursor = at;
     }
-    ml_view_in_sight(v, id);
+    keep_in_sight(v, id);
     return r;
 }
 
@@ -145,18 +145,18 @@ void ml_view_go(ml_View *v, ml_PaneId id, int row)
     const ml_Rows *r = ml_view_rows(v, id);
 
     v->pane[id].cursor = clip(v, id, row);
-    v->frame->loose[id] = false;
+    v->pane[id].loose = false;
     if (r->v.n > 0) {
         ml_Uid node = r->v.v[v->pane[id].cursor].node;
 
         if (node && node != v->node) {
             ml_view_select(v, node);
-            v->frame->sync[id] = false; /* it is where it should be */
+            v->pane[id].sync = false; /* it is where it should be */
         }
     }
     if (ml_view_other(id) != ML_PANE_NONE) /* it scrolls along */
-        v->frame->sync[ml_view_other(id)] = true;
-    ml_view_in_sight(v, id);
+        v->pane[ml_view_other(id)].sync = true;
+    keep_in_sight(v, id);
 }
 
 void ml_view_scroll(ml_View *v, ml_PaneId id, int by)
@@ -165,13 +165,13 @@ void ml_view_scroll(ml_View *v, ml_PaneId id, int by)
 
     ml_view_rows(v, id);
     p->top += by;
-    v->frame->loose[id] = true;
-    ml_view_in_sight(v, id);
+    v->pane[id].loose = true;
+    keep_in_sight(v, id);
 }
 
 /* ---- folds */
 
-bool ml_view_folded(const ml_View *v, ml_Uid node)
+static bool folded(const ml_View *v, ml_Uid node)
 {
     for (size_t k = 0; k < v->folded.n; k++)
         if (v->folded.v[k] == node)
@@ -181,10 +181,10 @@ bool ml_view_folded(const ml_View *v, ml_Uid node)
 
 void ml_view_fold(ml_View *v, ml_Uid node, bool fold)
 {
-    if (!node || fold == ml_view_folded(v, node))
+    if (!node || fold == folded(v, node))
         return;
     if (fold) {
-        ml_push(v->frame->cx, &v->folded, node);
+        ml_push(v->cx, &v->folded, node);
     } else {
         size_t n = 0;
 

@@ -2,7 +2,7 @@
  * state - which panes there are and where, which node is selected, and what becomes of the
  * selection when the program changes. Source: interaction 10.
  */
-#include "repl/view/state/frame.h"
+#include "repl/view/state/view.h"
 
 #include "core/walk.h"
 
@@ -10,20 +10,19 @@
 
 void ml_view_place(ml_View *v)
 {
-    ml_Frame *f = v->frame;
     ml_Rect area = {0, 1, v->grid.w, v->grid.h - 4};
 
     bool code = v->beside != ML_LEVEL_PROGRAM && ml_view_beside_fits(v);
 
-    f->places = (ml_Places){0};
-    ml_layout_code(&f->layout[f->size], code);
+    v->places = (ml_Places){0};
+    ml_layout_code(&v->layout[v->size], code);
     if (!code && v->in == ML_PANE_CODE)
         v->in = ML_PANE_PROGRAM;
-    if (f->size != ML_SIZE_NONE)
-        ml_layout_place(&f->layout[f->size], area, v->in,
-                        f->zoomed || f->size == ML_SIZE_ONE, &f->places);
+    if (v->size != ML_SIZE_NONE)
+        ml_layout_place(&v->layout[v->size], area, v->in,
+                        v->zoomed || v->size == ML_SIZE_ONE, &v->places);
     for (int id = 1; id < ML_N_PANES; id++) {
-        ml_Rect b = f->places.box[id], at = {0};
+        ml_Rect b = v->places.box[id], at = {0};
 
         if (b.w > 0)
             at = (ml_Rect){b.x + 1, b.y + 1, b.w - 2, b.h - 2};
@@ -37,27 +36,25 @@ void ml_view_place(ml_View *v)
 void ml_view_resize(ml_View *v, int w, int h)
 {
     ml_grid_resize(&v->grid, w, h);
-    v->frame->size = ml_size_class(w, h);
-    v->frame->drag = ML_DRAG_NONE;
+    v->size = ml_size_class(w, h);
+    v->drag = ML_DRAG_NONE;
     ml_view_place(v);
     for (int id = 1; id < ML_N_PANES; id++)
-        v->frame->loose[id] = false;
+        v->pane[id].loose = false;
     if (v->beside != ML_LEVEL_PROGRAM) /* what pane 2 shows may be another thing now */
-        v->pane[ML_PANE_PROGRAM].fresh = !(v->frame->sync[ML_PANE_PROGRAM] = true);
+        v->pane[ML_PANE_PROGRAM].fresh = !(v->pane[ML_PANE_PROGRAM].sync = true);
 }
 
 void ml_view_show_pane(ml_View *v, ml_PaneId id)
 {
-    ml_Frame *f = v->frame;
-
     if (id <= ML_PANE_NONE || id >= ML_N_PANES || !v->kinds[id].rows) {
         ml_view_say(v, "pane %d comes with a later version", (int)id);
         return;
     }
-    if (f->size > ML_SIZE_ONE && !f->zoomed) {
-        ml_Layout *l = &f->layout[f->size];
+    if (v->size > ML_SIZE_ONE && !v->zoomed) {
+        ml_Layout *l = &v->layout[v->size];
 
-        if (f->size == ML_SIZE_SIX && l->pane[id].column == ML_NO_COLUMN)
+        if (v->size == ML_SIZE_SIX && l->pane[id].column == ML_NO_COLUMN)
             ml_layout_toggle(l, id);
         else
             ml_layout_swap_in(l, id);
@@ -106,11 +103,11 @@ void ml_view_select(ml_View *v, ml_Uid node)
 {
     if (!ml_view_stmt(v, node))
         return;
-    for (int id = 1; id < ML_N_PANES && v->frame; id++) {
+    for (int id = 1; id < ML_N_PANES; id++) {
         if (node != v->node && v->kinds[id].by_node)
             v->pane[id].fresh = false;
-        v->frame->sync[id] = true;
-        v->frame->loose[id] = false;
+        v->pane[id].sync = true;
+        v->pane[id].loose = false;
     }
     uint32_t was = ml_view_func(v);
 
@@ -183,12 +180,12 @@ void ml_view_follow(ml_View *v)
     if (!s) {
         v->node = 0;
         v->version = -1;
-        v->frame->shown = NULL;
+        v->shown = NULL;
         return;
     }
     int version = ml_schedule_version(s);
 
-    if (s != v->frame->shown) {
+    if (s != v->shown) {
         v->folded.n = 0;
         node = 0;
     } else if (!ml_view_stmt(v, node) && node && v->version >= 0 &&
@@ -198,7 +195,7 @@ void ml_view_follow(ml_View *v)
     if (!ml_view_stmt(v, node))
         node = first_node(s);
     v->version = version;
-    v->frame->shown = s;
+    v->shown = s;
     v->node = 0;
     ml_view_select(v, node);
 }

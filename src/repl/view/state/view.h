@@ -10,7 +10,7 @@
 #define ML_REPL_VIEW_STATE_VIEW_H
 
 #include "repl/session/session.h"
-#include "repl/view/keys/keymap.h"
+#include "repl/view/state/layout.h"
 #include "repl/view/state/rows.h"
 
 typedef struct ml_View ml_View;
@@ -42,11 +42,22 @@ typedef enum ml_Level { /* what pane 2 shows */
                         ML_N_LEVELS
 } ml_Level;
 
+typedef enum ml_Drag { ML_DRAG_NONE, ML_DRAG_BORDER, ML_DRAG_NODE } ml_Drag;
+
+enum { ML_MAX_HOT = 64 };
+typedef struct ml_Hot { /* a key on the bottom line, to be clicked at */
+    int x, w;
+    ml_Request r;
+    const char *key; /* pressed when r is none: enter, esc */
+} ml_Hot;
+
 typedef struct ml_PaneState {
     ml_Rows rows;
     bool fresh;      /* rows show what there is */
     int cursor, top; /* rows */
     int left;        /* columns */
+    bool sync;       /* the cursor goes to the selected node when rows are there */
+    bool loose;      /* scrolled by the wheel: the cursor need not be in sight */
     ml_Rect at;      /* on the screen, without the border; w 0: not shown */
 } ml_PaneState;
 
@@ -67,7 +78,6 @@ struct ml_View {
     bool uncounted;                  /* pane 8 counts nothing until it is chosen again */
     struct ml_Act *act;              /* what is being asked: act.h */
     struct ml_PaneKept *kept;        /* what panes work out once: panes.h; NULL: nothing */
-    struct ml_Frame *frame;          /* layout, what is open: frame.h; NULL: rows alone */
     ml_Text log;                     /* what lines and programs printed, the newest of it */
     ml_Text lua;                     /* the line just executed */
     ml_Text message;                 /* one line for the message row */
@@ -77,6 +87,45 @@ struct ml_View {
     int count;                       /* so many times */
     const struct ml_PaneKind *kinds; /* by pane */
     ml_Grid grid;
+    ml_Ctx *cx; /* of folded */
+
+    ml_Layout layout[ML_N_SIZES];
+    ml_SizeClass size;
+    ml_Places places;
+    bool zoomed;
+    const ml_Schedule *shown;
+    bool message_is_error;
+    bool leaving; /* Q was pressed with work that is not saved */
+    bool typing;  /* a line of the prompt: what it prints is shown whole */
+
+    /* Whether a key waits, while something that is called `what` is `share` done; it may be
+     * shown then. NULL: nobody presses keys. */
+    bool (*pressed)(void *user, const char *what, double share);
+    void *pressed_user;
+
+    int digit;            /* that may be a count; 0: none */
+    ml_PaneId digit_from; /* the pane that it was typed in */
+
+    bool asking; /* what to search for */
+    ml_Text ask;
+
+    bool paging;
+    ml_Rows page;
+    ml_Text page_title;
+    int page_top, page_left;
+
+    ml_Drag drag;
+    ml_PaneId drag_above; /* the border below it; NONE */
+    int drag_column;      /* the border right of it; -1: none */
+    int drag_x, drag_y;
+    ml_Uid drag_node;
+
+    ml_Hot hot[ML_MAX_HOT];
+    size_t n_hot;
+    int hot_y;
+    ml_Rows line;     /* of the prompt row, while it is drawn */
+    ml_Text share_of; /* the speed that share belongs to */
+    double share;     /* of the measured peak; 0: not known */
 };
 
 /* ---- panes: each file of pane/ has one of these. It adds all its rows; r is empty and
@@ -84,8 +133,6 @@ struct ml_View {
  * milliseconds: what takes longer is a job whose result the pane shows when it is in. */
 typedef void ml_PaneRows(ml_View *v, ml_Rows *r);
 typedef struct ml_PaneKind {
-    ml_PaneId id;
-    const char *name; /* "Loops" */
     ml_PaneRows *rows;
     bool by_node; /* its rows depend on the selected node */
     /* The title behind the name, "C_update"; may be NULL. */
@@ -126,16 +173,30 @@ void ml_view_stale(ml_View *v);
 /* Runs a line of Lua or a command as if typed; what it prints becomes the message (first
  * line) and goes to the log of pane 7. false: it failed. */
 bool ml_view_run(ml_View *v, const char *line);
-/* The message row says this until the next key; as an error: in its role. */
+/* The message row says this until the next key. */
 void ml_view_say(ml_View *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void ml_view_say_error(ml_View *v, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
 /* More lines for the log of pane 7: what programs and libraries printed. */
 void ml_view_log(ml_View *v, const char *text, size_t n);
-/* Text to be read, over the panes, until Esc; an empty page. */
-void ml_view_page(ml_View *v, const char *title, const char *text);
 /* What a command (without its colon) prints, as a page. */
 void ml_view_page_of(ml_View *v, const char *command, const char *title);
+/* A page without rows yet, over the panes until Esc. */
 ml_Rows *ml_view_page_open(ml_View *v, const char *title);
+
+/* ---- scroll.c */
+/* The rows of a pane, made anew when they are stale; the cursor finds its place again. */
+const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id);
+const ml_Row *ml_view_row(ml_View *v, ml_PaneId id); /* under the cursor; NULL: none */
+/* Puts the cursor on a row of the pane (clipped) and selects what it stands for. */
+void ml_view_go(ml_View *v, ml_PaneId id, int row);
+/* Rows that fit; at least 1. */
+int ml_view_room(const ml_View *v, ml_PaneId id);
+void ml_view_scroll(ml_View *v, ml_PaneId id, int by);
+void ml_view_fold(ml_View *v, ml_Uid node, bool fold);
+/* Whether the row is of the selected node: its own, or of something below it. */
+bool ml_view_linked(const ml_View *v, const ml_Row *row);
+
+/* ---- layout_file.c */
+void ml_view_layout_load(ml_View *v);
+void ml_view_layout_save(ml_View *v);
 
 #endif
