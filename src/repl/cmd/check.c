@@ -1,4 +1,5 @@
 /* cmd_check - :check and :graph. Source: interaction 8, 12. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,8 +35,8 @@ static bool read_args(ml_Session *ss, const ml_Words *w, CheckArgs *a)
         {"--seed", ML_OPTION_WHOLE, &seed, 1, 0x1p63, "--seed takes a number from 1"},
         {"--inputs", ML_OPTION_TEXT, &inputs, 0, 0, INPUTS},
         {"--shape", ML_OPTION_SIZE, &a->sizes, 0, 0, ML_SIZE_REFUSAL},
-        {"--rtol", ML_OPTION_REAL, &rtol, 0, INFINITY, "a tolerance is a number from 0"},
-        {"--atol", ML_OPTION_REAL, &atol, 0, INFINITY, "a tolerance is a number from 0"},
+        {"--rtol", ML_OPTION_REAL, &rtol, 0, DBL_MAX, "a tolerance is a number from 0"},
+        {"--atol", ML_OPTION_REAL, &atol, 0, DBL_MAX, "a tolerance is a number from 0"},
     };
 
     if (!ml_read_options(ss, w,
