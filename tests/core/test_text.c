@@ -34,6 +34,23 @@ static void what_is_appended_is_there(void **state)
     ml_text_free(&t);
 }
 
+static void words_are_quoted_for_a_shell(void **state)
+{
+    static const char *const WORDS[][2] = {{"a/b.c=%1", "a/b.c=%1"},
+                                           {"", "''"},
+                                           {"two words", "'two words'"},
+                                           {"it's", "'it'\\''s'"},
+                                           {"$HOME", "'$HOME'"}};
+
+    for (size_t k = 0; k < ML_COUNT(WORDS); k++) {
+        ml_Text t = {0};
+
+        ml_text_shell(&t, WORDS[k][0]);
+        assert_string_equal(ml_text_z(&t), WORDS[k][1]);
+        ml_text_free(&t);
+    }
+}
+
 static void expect_double(double v, const char *text)
 {
     ml_Text t = {0};
@@ -120,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_appended_is_there),
+        cmocka_unit_test(words_are_quoted_for_a_shell),
         cmocka_unit_test(doubles_are_short_and_marked_as_such),
         cmocka_unit_test(any_double_reads_back_to_the_same_bits),
         cmocka_unit_test(the_locale_does_not_matter),

@@ -85,6 +85,30 @@ static void json_of_any_constant_reads_back_to_it(void **state)
     }
 }
 
+static void json_is_asked_for_what_it_may_not_be(void **state)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_JsonError e;
+    const ml_Json *j = ml_json_read(cx, ml_str("{\"a\": [1, \"b\", 2.0], \"c\": 3}"), &e),
+                  *list = ml_json_get(j, "a"), *none = ml_json_get(j, "d");
+    int64_t n = 7;
+
+    assert_non_null(list);
+    assert_string_equal(ml_json_text(ml_json_item(list, 1)), "b");
+    assert_null(ml_json_text(ml_json_item(list, 0)));
+    assert_null(ml_json_text(none));
+    assert_null(ml_json_item(list, 3));
+    assert_null(ml_json_item(j, 0)); /* of lists alone */
+    assert_null(ml_json_item(none, 0));
+    assert_false(ml_json_whole(ml_json_item(list, 2), 0, 9, &n));
+    assert_false(ml_json_whole(ml_json_get(j, "c"), 0, 2, &n));
+    assert_false(ml_json_whole(none, 0, 9, &n));
+    assert_int_equal(n, 7);
+    assert_true(ml_json_whole(ml_json_get(j, "c"), 3, 3, &n));
+    assert_int_equal(n, 3);
+    ml_ctx_unref(cx);
+}
+
 static void what_is_no_constant_is_null(void **state)
 {
     ml_Ctx *cx = ml_ctx_new(0);
@@ -104,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_language_escapes_what_it_cannot_hold),
         cmocka_unit_test(json_of_any_constant_reads_back_to_it),
+        cmocka_unit_test(json_is_asked_for_what_it_may_not_be),
         cmocka_unit_test(what_is_no_constant_is_null),
     };
 

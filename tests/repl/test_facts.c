@@ -8,10 +8,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "codegen/code/code.h"
 #include "codegen/machine/machine.h"
 #include "codegen/measure/check.h"
 #include "repl/bind/bind.h"
 #include "repl/cmd/help_impl.h"
+#include "repl/command/command.h"
 #include "repl/host/json.h"
 #include "tune/tune.h"
 #include "work/roofs.h"
@@ -236,6 +238,44 @@ static void commands_and_functions_agree(void **state)
                  "assert(not ok and e.message == 'flops is now flop', e.message)");
 }
 
+/* What a command tells is what :help facts lists under its name. */
+static void commands_tell_what_help_lists(void **state)
+{
+    static const char *const lines[] = {
+        "time --runs 2", "check",  "counts --all", "versions", "block C_update",
+        "buffers",       "deps",   "memory A",     "roofline", "profile --runs 2",
+        "asm",           "machine"};
+    ml_Session *ss = *state;
+
+    run_line(ss, "decompose_reduction(\"C\", \"k\")");
+    for (size_t k = 0; k < ML_COUNT(lines); k++) {
+        size_t n = strcspn(lines[k], " ");
+        ml_Ctx *cx = ml_ctx_new(0);
+        ml_Data d = {.n = 0};
+        ml_JsonError why = {0};
+
+        if (!ml_command_words(ss, lines[k], NULL, 0, &d)) {
+            if (ml_backend_find("llvm"))
+                fail_msg(":%s went wrong", lines[k]);
+            ml_data_free(&d);
+            ml_ctx_unref(cx);
+            continue; /* nothing is compiled here */
+        }
+        assert_non_null(d.of);
+        assert_true(strlen(d.of->name) == n && strncmp(d.of->name, lines[k], n) == 0);
+        for (const char *p = ml_data_lines(&d); *p; p += strcspn(p, "\n") + 1) {
+            const ml_Json *j = ml_json_read(cx, (ml_Str){p, strcspn(p, "\n")}, &why);
+
+            assert_non_null(j);
+            for (uint32_t m = 0; m < j->n; m++)
+                if (!has_field(d.of, j->keys[m], strlen(j->keys[m])))
+                    fail_msg(":%s tells %s, which no table lists", lines[k], j->keys[m]);
+        }
+        ml_data_free(&d);
+        ml_ctx_unref(cx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +284,7 @@ int main(void)
         cmocka_unit_test(a_name_has_one_unit),
         cmocka_unit_test(an_old_name_is_answered),
         FIXTURE(commands_and_functions_agree),
+        FIXTURE(commands_tell_what_help_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

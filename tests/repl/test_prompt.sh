@@ -153,6 +153,11 @@ keys -l 'fus' && keys -l 'e("i", "j")' && sees '✓' && has_line 'matmul v0> fus
     line ':undo' && ends_in 'matmul v0>'
 verdict 'works on an old terminal'
 quit
+start 'TERM=nonsense'
+keys -l 'fuse("i", "j")' && sees '✓' && has_line 'matmul v0> fuse("i", "j")' && keys Enter && sees '[1] fuse' && ends_in 'matmul v1>' &&
+    line ':view' && sees 'does not know this terminal (TERM=nonsense)' && line ':undo' && ends_in 'matmul v0>'
+verdict 'counts a terminal without an entry as one of the relatives of xterm'
+quit
 start '' --ascii
 keys -l 'fuse("i", "j")' && has_line 'ok: makes i_j_fused[6144]' && ! screen | LC_ALL=C grep -q '[^ -~]'
 verdict 'shows nothing outside ASCII'

@@ -308,7 +308,8 @@ static bool is_for_host(ml_Session *ss)
     return ok;
 }
 
-void ml_tune_say_start(ml_Session *ss)
+/* A note where the focus is bound to threads: a search begins with the start, on the CPU. */
+static void say_start(ml_Session *ss)
 {
     const ml_Func *f = ml_schedule_func(ss->focus);
     const ml_For *loop = f ? ml_work_bound(f) : NULL;
@@ -327,7 +328,7 @@ static void announce(Show *sh, const ml_TuneAsk *a)
     const ml_Target *target = ml_engine_target(ml_host_engine(sh->ss->host));
 
     if (!sh->ss->job) /* a job's session has said it */
-        ml_tune_say_start(sh->ss);
+        say_start(sh->ss);
 
     ml_text_fmt(&t, "tune %s  llvm %s  seed %lld  %u thread%s",
                 ml_schedule_name(sh->ss->focus), ml_target_level(target),
@@ -350,7 +351,7 @@ static bool run_apart(ml_Session *ss, const ml_Words *w)
         return ml_session_error(ss, ML_E_NOT_SUPPORTED,
                                 ":tune --background under --safe: its records are kept in "
                                 "memory and would end with it");
-    ml_tune_say_start(ss);
+    say_start(ss);
     return ml_run_apart(ss, "tune", w);
 }
 

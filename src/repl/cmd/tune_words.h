@@ -4,9 +4,6 @@
 
 #include "repl/command/command.h"
 
-/* A note where the focus is bound to threads: a search begins with the start, on the CPU.
- */
-void ml_tune_say_start(ml_Session *ss);
 /* Why records are kept in memory. */
 void ml_tune_warn(ml_Session *ss, const char *why);
 

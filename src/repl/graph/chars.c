@@ -34,11 +34,10 @@ typedef struct Edge {
 
 typedef struct Drawing {
     ml_Ctx *cx;
-    ML_VEC(Node) nodes;
+    ML_VEC(Node) nodes; /* by layer and place */
     ML_VEC(Edge) edges;
     int n_layers;
-    int *order;      /* nodes, by layer and place */
-    int *first;      /* of each layer in order; one more at the end */
+    int *first;      /* node of each layer; one more at the end */
     int *top, *high; /* of each layer's boxes */
     int *lanes;      /* in the gap below */
     bool arrows;
@@ -154,14 +153,15 @@ static void read_edge(Drawing *d, const char *p)
     ml_push(d->cx, &d->edges, e);
 }
 
-static void read_plain(Drawing *d, const char *text)
+/* Calls fn for each line that begins with the word, with what follows. */
+static void each_line(Drawing *d, const char *text, const char *word,
+                      void (*fn)(Drawing *d, const char *p))
 {
-    for (const char *p = text; *p; p += strcspn(p, "\n") + (p[strcspn(p, "\n")] == '\n'))
-        if (strncmp(p, "node ", 5) == 0)
-            read_node(d, p + 5);
-    for (const char *p = text; *p; p += strcspn(p, "\n") + (p[strcspn(p, "\n")] == '\n'))
-        if (strncmp(p, "edge ", 5) == 0)
-            read_edge(d, p + 5);
+    size_t n = strlen(word);
+
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n')
+        if (strncmp(p, word, n) == 0)
+            fn(d, p + n);
 }
 
 /* ---- layers */
@@ -176,22 +176,21 @@ static bool before(const Node *a, const Node *b)
 static void make_layers(Drawing *d)
 {
     size_t n = d->nodes.n;
+    Node *v = d->nodes.v;
 
-    d->order = ML_ARRAY(d->cx, int, n + 1);
     d->first = ML_ARRAY(d->cx, int, n + 2);
     for (size_t k = 0; k < n; k++) {
+        Node one = v[k];
         size_t i = k;
 
-        for (; i > 0 && before(&d->nodes.v[k], &d->nodes.v[d->order[i - 1]]); i--)
-            d->order[i] = d->order[i - 1];
-        d->order[i] = (int)k;
+        for (; i > 0 && before(&one, &v[i - 1]); i--)
+            v[i] = v[i - 1];
+        v[i] = one;
     }
     for (size_t k = 0; k < n; k++) {
-        Node *now = &d->nodes.v[d->order[k]];
-
-        if (k == 0 || d->nodes.v[d->order[k - 1]].y - now->y > 0.1)
+        if (k == 0 || v[k - 1].y - v[k].y > 0.1)
             d->first[d->n_layers++] = (int)k;
-        now->layer = d->n_layers - 1;
+        v[k].layer = d->n_layers - 1;
     }
     d->first[d->n_layers] = (int)n;
     d->top = ML_ARRAY(d->cx, int, (size_t)d->n_layers + 1);
@@ -219,7 +218,7 @@ static void place_columns(Drawing *d)
     double scale = 6, least = d->nodes.n > 0 ? 1e9 : 0;
 
     for (size_t k = 0; k + 1 < d->nodes.n; k++) {
-        const Node *a = &d->nodes.v[d->order[k]], *b = &d->nodes.v[d->order[k + 1]];
+        const Node *a = &d->nodes.v[k], *b = &d->nodes.v[k + 1];
         double apart = right_half(a) + left_half(b) + 1;
 
         if (a->layer == b->layer && b->x - a->x > 0.01 && apart / (b->x - a->x) > scale)
@@ -227,8 +226,8 @@ static void place_columns(Drawing *d)
     }
     scale = scale > 24 ? 24 : scale;
     for (size_t k = 0; k < d->nodes.n; k++) {
-        Node *n = &d->nodes.v[d->order[k]];
-        const Node *left = k > 0 ? &d->nodes.v[d->order[k - 1]] : NULL;
+        Node *n = &d->nodes.v[k];
+        const Node *left = k > 0 ? &d->nodes.v[k - 1] : NULL;
 
         n->at = (int)(n->x * scale + 0.5);
         if (left && left->layer == n->layer &&
@@ -251,7 +250,7 @@ static void place_columns(Drawing *d)
 static int free_column(const Drawing *d, int layer, int at)
 {
     for (int k = d->first[layer]; k < d->first[layer + 1]; k++) {
-        const Node *n = &d->nodes.v[d->order[k]];
+        const Node *n = &d->nodes.v[k];
         int from = n->at - left_half(n) - 1, to = n->at + right_half(n) + 1;
 
         if (at > from && at < to)
@@ -263,7 +262,7 @@ static int free_column(const Drawing *d, int layer, int at)
 /* Where its polygon of control points is at the height of a layer. */
 static int way(const Drawing *d, const Edge *e, int layer)
 {
-    double y = d->nodes.v[d->order[d->first[layer]]].y;
+    double y = d->nodes.v[d->first[layer]].y;
 
     for (size_t k = 0; k + 1 < e->n; k++) {
         double y1 = e->points[2 * k + 1], y2 = e->points[2 * k + 3];
@@ -411,7 +410,7 @@ static void place_rows(Drawing *d, int *wide, int *high)
         d->high[layer] = 3;
         d->top[layer] = y;
         for (int k = d->first[layer]; k < d->first[layer + 1]; k++) {
-            const Node *n = &d->nodes.v[d->order[k]];
+            const Node *n = &d->nodes.v[k];
 
             if (n->n_lines + 2 > d->high[layer])
                 d->high[layer] = n->n_lines + 2;
@@ -437,8 +436,9 @@ bool ml_graph_chars(const char *plain, bool arrows, bool ascii, ml_Text *out,
     int wide, high;
     ml_Grid g;
 
-    read_plain(&d, plain);
+    each_line(&d, plain, "node ", read_node);
     make_layers(&d);
+    each_line(&d, plain, "edge ", read_edge);
     place_columns(&d);
     for (size_t k = 0; k < d.edges.n; k++)
         if (d.nodes.v[d.edges.v[k].tail].layer != d.nodes.v[d.edges.v[k].head].layer)

@@ -367,6 +367,8 @@ static int l_get(lua_State *L)
 static int l_topics(lua_State *L)
 {
     lua_settop(L, 1);
+    if (!lua_isfunction(L, 1))
+        return bind_bad(L, "moon.hooks.topics takes a function, not %s", bind_type(L, 1));
     for (size_t k = 0; k < ml_n_commands; k++) {
         lua_pushvalue(L, 1);
         lua_pushfstring(L, ":%s", ml_commands[k].name);

@@ -27,6 +27,11 @@ static void add(Words *w, ml_Str s, ml_CellRole role)
             ((ml_RoleSpan){(uint32_t)from, (uint32_t)(from + s.n), (uint8_t)role}));
 }
 
+static bool is_mark(ml_Token k, char c)
+{
+    return k.kind == ML_TOKEN_MARK && k.text.n == 1 && *k.text.p == c;
+}
+
 static bool is_keyword(const Words *w, ml_Str s)
 {
     static const char *const SCRIPT[] = {
@@ -37,7 +42,7 @@ static bool is_keyword(const Words *w, ml_Str s)
     if (!w->t.script)
         return ml_is_lua_keyword(s) || ml_str_eq(s, ml_str("auto"));
     for (size_t k = 0; k < ML_COUNT(SCRIPT); k++)
-        if (ml_str_eq(s, ml_str(SCRIPT[k])))
+        if (s.p[0] == SCRIPT[k][0] && ml_str_eq(s, ml_str(SCRIPT[k])))
             return true;
     return false;
 }
@@ -66,14 +71,10 @@ static ml_CellRole script_role(ml_Str w)
     return ML_ROLE_NAME;
 }
 
-static bool is_primitive(ml_Str w)
+static bool is_primitive(ml_Ctx *cx, ml_Str w)
 {
-    char name[64];
+    const char *name = ml_strdup(cx, w);
 
-    if (w.n >= sizeof name)
-        return false;
-    memcpy(name, w.p, w.n);
-    name[w.n] = '\0';
     return ml_primitive_find(name) || ml_schedule_call_find(name) ||
            (strncmp(name, "can_", 4) == 0 && ml_primitive_find(name + 4));
 }
@@ -95,9 +96,9 @@ static void take_dotted(Words *w, ml_Str *name, bool all)
 
 static void colour_script_name(Words *w, ml_Str s)
 {
-    bool ours = ml_str_eq(s, ml_str("T")) || ml_str_eq(s, ml_str("I"));
+    bool ours = s.n == 1 && (*s.p == 'T' || *s.p == 'I');
 
-    if (ml_token_is(w->before, "@") &&
+    if (is_mark(w->before, '@') &&
         w->before.text.p + 1 == s.p) { /* the decorator, dots and all */
         s.p = w->before.text.p;
         take_dotted(w, &s, true);
@@ -108,22 +109,22 @@ static void colour_script_name(Words *w, ml_Str s)
 
         add(w, s, role);
         w->block = role == ML_ROLE_BLOCK;
-    } else if (!ml_token_is(w->before, ".") && is_keyword(w, s))
+    } else if (!is_mark(w->before, '.') && is_keyword(w, s))
         add(w, s, ML_ROLE_KEYWORD);
 }
 
 static void colour_lua_name(Words *w, ml_Str s)
 {
-    bool member = ml_token_is(w->before, ".");
+    bool member = is_mark(w->before, '.');
     size_t next = w->t.at;
 
     while (next < w->t.n && w->t.p[next] == ' ')
         next++;
     bool called = next < w->t.n && w->t.p[next] && strchr("({\"'", w->t.p[next]);
 
-    if (!member && !ml_token_is(w->before, ":") && is_keyword(w, s))
+    if (!member && !is_mark(w->before, ':') && is_keyword(w, s))
         add(w, s, ML_ROLE_KEYWORD);
-    else if (!member && called && is_primitive(s))
+    else if (!member && called && is_primitive(w->cx, s))
         add(w, s, ML_ROLE_PRIMITIVE);
 }
 
@@ -134,7 +135,7 @@ static void colour_words(Words *w)
     while ((k = ml_token_next(&w->t)).kind != ML_TOKEN_END) {
         bool block = w->block;
 
-        w->block = block && ml_token_is(k, "(");
+        w->block = block && is_mark(k, '(');
         switch (k.kind) {
         case ML_TOKEN_COMMENT: add(w, k.text, ML_ROLE_COMMENT); continue;
         case ML_TOKEN_NAME:

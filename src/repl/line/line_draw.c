@@ -55,9 +55,14 @@ static void send(ml_Text *t)
 
 bool ml_draw_can(void)
 {
-    const char *const *can = ml_terminal()->cap;
+    static ml_Terminal here;
+    const char *const *can = here.cap, *term = getenv("TERM");
 
-    draw.screen = (ml_Writer){.to = ml_terminal(), .among = true};
+    here = *ml_terminal();
+    here.attrs |= ML_ATTR_DIM; /* passed over where there is none */
+    draw.screen = (ml_Writer){.to = &here, .among = true};
+    /* DEC's terminals of old have no dim, and neither do their emulations. */
+    draw.ghosts = !term || strncmp(term, "vt", 2) != 0;
     return can[ML_CAP_UP] && can[ML_CAP_DOWN] && can[ML_CAP_RIGHT] &&
            can[ML_CAP_CLEAR_ROW] && can[ML_CAP_CLEAR_BELOW];
 }
@@ -72,9 +77,6 @@ static ml_Theme theme_now(void)
 
     ml_theme_make(&t, &d,
                   ss->out.color ? ml_theme_depth(ml_terminal()->colors) : ML_DEPTH_NONE);
-    ml_Look grey = ml_theme_look(&t, ML_ROLE_SUGGESTION, 0);
-
-    draw.ghosts = grey.fg >= 0 || (grey.attr & ml_terminal()->attrs);
     return t;
 }
 

@@ -43,40 +43,38 @@ static bool variable_on(const char *name)
     return z && ml_streq(z, "on");
 }
 
-static void write_text(const char *z)
+/* Readline switches the terminal's modes but its sequences go nowhere. */
+static void send_modes(bool on)
 {
-    ml_terminal_write(z, strlen(z));
+    static const struct {
+        const char *variable;
+        ml_Cap on, off;
+    } MODES[] = {{"enable-bracketed-paste", ML_CAP_PASTE_ON, ML_CAP_PASTE_OFF},
+                 {"enable-keypad", ML_CAP_KEYPAD_ON, ML_CAP_KEYPAD_OFF}};
+
+    for (size_t k = 0; k < ML_COUNT(MODES); k++) {
+        const char *z = ml_escape(on ? MODES[k].on : MODES[k].off);
+
+        if (variable_on(MODES[k].variable))
+            ml_terminal_write(z, strlen(z));
+    }
 }
 
-/* Readline switches the terminal's modes but its sequences go nowhere. */
 static void prepare(int meta)
 {
     rl_prep_terminal(meta);
-    if (variable_on("enable-bracketed-paste"))
-        write_text(ml_escape(ML_CAP_PASTE_ON));
-    if (variable_on("enable-keypad"))
-        write_text(ml_escape(ML_CAP_KEYPAD_ON));
+    send_modes(true);
 }
 
 static void unprepare(void)
 {
     rl_deprep_terminal();
-    if (variable_on("enable-bracketed-paste"))
-        write_text(ml_escape(ML_CAP_PASTE_OFF));
-    if (variable_on("enable-keypad"))
-        write_text(ml_escape(ML_CAP_KEYPAD_OFF));
-}
-
-static void hide_editor(void)
-{
-    if (rl_deprep_term_function)
-        rl_deprep_term_function();
+    send_modes(false);
 }
 
 static void show_editor(void)
 {
-    if (rl_prep_term_function)
-        rl_prep_term_function(1);
+    prepare(1);
     rl_reset_screen_size();
     ml_draw_begin();
     rl_forced_update_display();
@@ -120,7 +118,7 @@ void ml_editor_signal(int sig)
         if (!ml_line_may_stop())
             break;
         ml_draw_below();
-        hide_editor();
+        unprepare();
         ml_line_stop();
         show_editor();
         ml_line_io.resumed = true;
@@ -276,7 +274,7 @@ static int edit_outside(int count, int key)
     if (ok) {
         ml_text_fmt(&cmd, "%s '%s'", editor, path.p);
         ml_draw_erase();
-        hide_editor();
+        unprepare();
         ml_line_give_signals();
         ok = system(ml_text_z(&cmd)) == 0; /* NOLINT(cert-env33-c): the user's own editor */
         ml_line_take_signals();

@@ -69,13 +69,8 @@ static bool value_of(void *user, ml_Str name, int64_t element, ml_Arg *out)
 static bool means(void *user, ml_Str receiver, ml_Str prim)
 {
     Trying *t = user;
-    char name[64];
 
-    if (prim.n == 0 || prim.n >= sizeof name)
-        return false;
-    memcpy(name, prim.p, prim.n);
-    name[prim.n] = '\0';
-    if (!ml_primitive_find(name))
+    if (!ml_primitive_find(ml_strdup(t->tmp, prim)))
         return false;
     if (receiver.n > 0)
         return !find_bound(t, receiver) &&

@@ -68,7 +68,8 @@ static const char *behind_invisible(const char *p)
     return *p ? p + 1 : p;
 }
 
-size_t ml_input_prompt_columns(const char *p)
+/* Screen columns of its last line: escape sequences take none. */
+static size_t prompt_columns(const char *p)
 {
     size_t n = 0;
 
@@ -120,7 +121,7 @@ void ml_input_prompt_text(ml_Session *ss, bool more, ml_Text *out)
     if (!ml_host_prompt(ss->host, more ? "_PROMPT2" : "_PROMPT", ml_text_z(&usual), out))
         ml_text_add(out, ml_text_z(&usual));
     if (!more)
-        ss->prompt_columns = ml_input_prompt_columns(ml_text_z(out) + from);
+        ss->prompt_columns = prompt_columns(ml_text_z(out) + from);
     ml_text_free(&usual);
 }
 

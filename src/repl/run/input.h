@@ -15,13 +15,8 @@ bool ml_input_run_file(ml_Session *ss, const char *path);
 /* The prompt's text; more: of a continuation line, blanks as wide as the first. _PROMPT and
  * _PROMPT2 of Lua override both. */
 void ml_input_prompt_text(ml_Session *ss, bool more, ml_Text *out);
-/* Screen columns of its last line: escape sequences take none. */
-size_t ml_input_prompt_columns(const char *prompt);
 /* A prompt with escape sequences marked for Readline, or without any marks. */
 void ml_input_mark_invisible(const char *prompt, bool readline, ml_Text *out);
 bool ml_input_show_history(ml_Session *ss, int n);
-void ml_settings_apply(ml_Session *ss);
-/* Whether threads or target can have that value; false: an error was printed. */
-bool ml_settings_allow(ml_Session *ss, int id, const char *value);
 
 #endif

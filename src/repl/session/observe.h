@@ -64,6 +64,6 @@ void ml_tell_after(struct ml_Session *ss, const ml_LineEvent *e);
 void ml_tell_version(struct ml_Session *ss, ml_Schedule *s, int version);
 void ml_tell_settings(struct ml_Session *ss);
 void ml_tell_tick(struct ml_Session *ss); /* at most ten times a second */
-void ml_tell_end(struct ml_Session *ss); /* and takes all away */
+void ml_tell_end(struct ml_Session *ss);  /* and takes all away */
 
 #endif

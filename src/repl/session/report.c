@@ -10,7 +10,8 @@
 #include "repl/session/session.h"
 #include "work/fact/fact.h"
 
-int ml_status_of(ml_ErrorCode code)
+/* The exit status: 1; 3 for something absent. */
+static int status_of(ml_ErrorCode code)
 {
     switch ((int)code) {
     case ML_E_NO_FILE:
@@ -68,7 +69,7 @@ static void say_error_data(ml_Session *ss, ml_Failure *f, const char *at,
 static void report(ml_Session *ss, ml_Failure *f, bool owned, const char *at,
                    ml_RenderLevel level)
 {
-    int status = ml_status_of(ml_failure_code(f));
+    int status = status_of(ml_failure_code(f));
 
     if (!ss->out.broken) /* else the reader is gone: the program ends, and says why once */
         (ss->json ? say_error_data : say_error)(ss, f, at, level);

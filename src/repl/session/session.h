@@ -132,7 +132,6 @@ bool ml_session_schedule_error(ml_Session *ss, ml_Schedule *s);
 bool ml_session_ctx_error(ml_Session *ss, ml_Ctx *cx);
 /* Where the command at work tells its rows (data.h); NULL: nobody wants them. */
 ml_Data *ml_session_data(ml_Session *ss);
-int ml_status_of(ml_ErrorCode code); /* 1; 3 for something absent */
 
 /* ---- settings */
 

@@ -68,7 +68,6 @@ BindSpace *bind_space_new(lua_State *L, ML_TAKES ml_Ctx *cx);
 void bind_space_ref(BindSpace *sp);
 void bind_space_unref(BindSpace *sp); /* NULL is fine */
 BindSpace *bind_builder(lua_State *L);
-int bind_space_gc(lua_State *L); /* __gc of every object that begins with its space */
 /* A fresh context that knows the interrupt flag. Call inside a box (below). */
 ML_GIVES ml_Ctx *bind_new_ctx(lua_State *L);
 /* Memory outside Lua was taken: the collector goes on as if Lua had. */
@@ -95,6 +94,12 @@ int bind_give_text(lua_State *L, ml_Text *t); /* the same as the one result: 1 *
 
 /* ---- classes */
 struct BindProgram;
+typedef struct BindAsk {
+    lua_State *L;
+    int idx;
+    ml_Ctx *cx;
+    ml_Schedule *s;
+} BindAsk;
 typedef struct BindClass {
     const char *name;               /* __name, also the key in the registry */
     const luaL_Reg *meta, *methods; /* either may be NULL */
@@ -103,8 +108,9 @@ typedef struct BindClass {
     bool (*get)(lua_State *L, const char *key);
     bool any_key;   /* get is asked for keys that are no strings, too: its key is NULL */
     bool is_number; /* its field `value` is an integer */
+    bool in_space;  /* its objects begin with their space (bind_new_in) */
     /* The rest may be NULL. Writes what tostring gives of the object at 1; else meta does. */
-    void (*print)(lua_State *L, ml_Ctx *cx, ml_Text *t);
+    void (*print)(lua_State *L, ml_Text *t);
     /* Adds more methods to the table on top of the stack. */
     void (*add_methods)(lua_State *L);
     /* The method on top becomes one that knows the object at that index. */
@@ -112,11 +118,13 @@ typedef struct BindClass {
     /* What it is as a program (ir.h), and as an argument of a primitive of s (NULL: none), in
      * cx; false: nothing. */
     bool (*program)(lua_State *L, int idx, struct BindProgram *out);
-    bool (*arg)(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out);
+    bool (*arg)(const struct BindAsk *ask, ml_Arg *out);
 } BindClass;
 void bind_class(lua_State *L, const BindClass *c);
 /* A zeroed object of the class. */
 void *bind_new(lua_State *L, const BindClass *c, size_t size, int n_uservalues);
+/* The same of a class whose objects begin with their space; NULL: a new one of its own. */
+void *bind_new_in(lua_State *L, const BindClass *c, size_t size, BindSpace *sp);
 void *bind_test(lua_State *L, int idx, const BindClass *c); /* NULL: another thing */
 const BindClass *bind_class_of(lua_State *L, int idx);      /* NULL: none of ours */
 void *bind_check(lua_State *L, int idx, const BindClass *c);
@@ -137,8 +145,7 @@ _Noreturn int bind_raise_parse(lua_State *L, ml_Ctx *cx, const ml_Parsed *parsed
                                ml_Str source);
 _Noreturn int bind_bad(lua_State *L, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-_Noreturn int bind_not_yet(lua_State *L); /* upvalue 1: the name */
-_Noreturn void bind_throw(lua_State *L);  /* the value on top of the stack */
+_Noreturn void bind_throw(lua_State *L); /* the value on top of the stack */
 /* lua_call of a function that was given as an argument: what it raises otherwise than as an
  * error object becomes bad-argument, which begins with `what`. */
 void bind_call(lua_State *L, int n_args, int n_results, const char *what);

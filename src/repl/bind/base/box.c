@@ -51,15 +51,6 @@ BindSpace *bind_builder(lua_State *L)
     return st->builder;
 }
 
-int bind_space_gc(lua_State *L)
-{
-    BindSpace **sp = lua_touserdata(L, 1);
-
-    bind_space_unref(*sp);
-    *sp = NULL;
-    return 0;
-}
-
 /* ---- boxes */
 
 void *bind_box(lua_State *L, size_t size, const char *name, lua_CFunction gc)
@@ -236,13 +227,10 @@ static int print_object(lua_State *L)
 
     lua_settop(L, 1);
     bind_check(L, 1, c);
-    ml_Ctx *cx = bind_scratch(L);
     ml_Text *t = bind_text(L);
 
-    c->print(L, cx, t);
-    bind_push_text(L, t);
-    bind_scratch_done(L, 2);
-    return 1;
+    c->print(L, t);
+    return bind_give_text(L, t);
 }
 
 static int next_entry(lua_State *L)
@@ -282,6 +270,15 @@ static int pairs_object(lua_State *L)
     return 3;
 }
 
+static int space_gc(lua_State *L)
+{
+    BindSpace **sp = lua_touserdata(L, 1);
+
+    bind_space_unref(*sp);
+    *sp = NULL;
+    return 0;
+}
+
 void bind_class(lua_State *L, const BindClass *c)
 {
     luaL_newmetatable(L, c->name);
@@ -311,6 +308,10 @@ void bind_class(lua_State *L, const BindClass *c)
     lua_pop(L, 1);
     if (c->meta)
         luaL_setfuncs(L, c->meta, 0);
+    if (c->in_space) {
+        lua_pushcfunction(L, space_gc);
+        lua_setfield(L, -2, "__gc");
+    }
     if (c->print) {
         lua_pushlightuserdata(L, (void *)(uintptr_t)c);
         lua_pushcclosure(L, print_object, 1);
@@ -328,6 +329,19 @@ void *bind_new(lua_State *L, const BindClass *c, size_t size, int n_uservalues)
     memset(p, 0, size);
     luaL_setmetatable(L, c->name);
     return p;
+}
+
+void *bind_new_in(lua_State *L, const BindClass *c, size_t size, BindSpace *sp)
+{
+    void *o = bind_new(L, c, size, 1);
+
+    if (!sp) {
+        bind_pressure(L, (size_t)32 * 1024);
+        sp = bind_space_new(L, bind_new_ctx(L));
+    }
+    bind_space_ref(sp);
+    *(BindSpace **)o = sp;
+    return o;
 }
 
 void *bind_test(lua_State *L, int idx, const BindClass *c)

@@ -183,11 +183,6 @@ void bind_call(lua_State *L, int n_args, int n_results, const char *what)
     bind_bad(L, "%s raises %s", what, bind_type(L, -1));
 }
 
-int bind_not_yet(lua_State *L)
-{
-    fail_text(L, ML_E_NOT_YET, lua_tostring(L, lua_upvalueindex(1)));
-}
-
 /* ---- looking at one */
 
 static void push_frames(lua_State *L, const BindError *e)

@@ -14,10 +14,9 @@
 
 void bind_push_expr(lua_State *L, BindSpace *sp, const ml_Expr *e)
 {
-    BindExpr *x = bind_new(L, &bind_expr_class, sizeof(*x), 0);
+    BindExpr *x = bind_new_in(L, &bind_expr_class, sizeof(*x), sp);
 
-    bind_space_ref(sp);
-    *x = (BindExpr){sp, e};
+    x->e = e;
 }
 
 /* ---- reading */
@@ -148,27 +147,50 @@ static int binary(lua_State *L, ml_ExprKind k)
     return push_checked(L, sp, ml_binary(sp->cx, k, a, b));
 }
 
-#define BINARY(name, KIND)                                                                 \
-    static int op_##name(lua_State *L)                                                     \
-    {                                                                                      \
-        return binary(L, ML_EXPR_##KIND);                                                  \
+/* The operators of two operands: names in moon.ir, and events of Lua's operators. */
+static const struct {
+    const char *name, *event;
+    ml_ExprKind kind;
+} OPERATORS[] = {
+    {"add", "__add", ML_EXPR_ADD},
+    {"sub", "__sub", ML_EXPR_SUB},
+    {"mul", "__mul", ML_EXPR_MUL},
+    {"floordiv", "__idiv", ML_EXPR_FLOORDIV},
+    {"floormod", "__mod", ML_EXPR_FLOORMOD},
+    {"truncmod", NULL, ML_EXPR_MOD},
+    {"min", NULL, ML_EXPR_MIN},
+    {"max", NULL, ML_EXPR_MAX},
+    {"eq", NULL, ML_EXPR_EQ},
+    {"ne", NULL, ML_EXPR_NE},
+    {"lt", NULL, ML_EXPR_LT},
+    {"le", NULL, ML_EXPR_LE},
+    {"gt", NULL, ML_EXPR_GT},
+    {"ge", NULL, ML_EXPR_GE},
+    {"and_", NULL, ML_EXPR_AND},
+    {"or_", NULL, ML_EXPR_OR},
+};
+
+/* Upvalue 1: the kind. */
+static int op_binary(lua_State *L)
+{
+    return binary(L, (ml_ExprKind)lua_tointeger(L, lua_upvalueindex(1)));
+}
+
+/* Adds them to the table on top, and to the class. */
+static void add_operators(lua_State *L)
+{
+    luaL_getmetatable(L, bind_expr_class.name);
+    for (size_t k = 0; k < ML_COUNT(OPERATORS); k++) {
+        lua_pushinteger(L, OPERATORS[k].kind);
+        lua_pushcclosure(L, op_binary, 1);
+        if (OPERATORS[k].event) {
+            lua_pushvalue(L, -1);
+            lua_setfield(L, -3, OPERATORS[k].event);
+        }
+        lua_setfield(L, -3, OPERATORS[k].name);
     }
-BINARY(add, ADD)
-BINARY(sub, SUB)
-BINARY(mul, MUL)
-BINARY(floordiv, FLOORDIV)
-BINARY(floormod, FLOORMOD)
-BINARY(truncmod, MOD)
-BINARY(min, MIN)
-BINARY(max, MAX)
-BINARY(eq, EQ)
-BINARY(ne, NE)
-BINARY(lt, LT)
-BINARY(le, LE)
-BINARY(gt, GT)
-BINARY(ge, GE)
-BINARY(and_, AND)
-BINARY(or_, OR)
+    lua_pop(L, 1);
+}
 
 /* `/` is the true division of floats. */
 static int op_div(lua_State *L)
@@ -449,9 +471,9 @@ static int ir_parse(lua_State *L)
 
 /* ---- looking at expressions */
 
-static void print_expr(lua_State *L, ml_Ctx *cx, ml_Text *t)
+static void print_expr(lua_State *L, ml_Text *t)
 {
-    ml_print_expr(cx, t, ((BindExpr *)lua_touserdata(L, 1))->e, NULL);
+    ml_print_expr(bind_scratch(L), t, ((BindExpr *)lua_touserdata(L, 1))->e, NULL);
 }
 
 static int expr_eq(lua_State *L)
@@ -496,25 +518,23 @@ static bool expr_get(lua_State *L, const char *key)
     return true;
 }
 
-static bool expr_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out)
+static bool expr_arg(const BindAsk *ask, ml_Arg *out)
 {
-    const ml_Expr *e = ((BindExpr *)lua_touserdata(L, idx))->e;
+    const ml_Expr *e = ((BindExpr *)lua_touserdata(ask->L, ask->idx))->e;
 
-    (void)s;
     if (e->kind == ML_EXPR_INT)
         *out = ml_dtype_is_bool(e->type) ? ML_ARG_BOOL(e->as.i != 0) : ML_ARG_INT(e->as.i);
     else if (e->kind == ML_EXPR_FLOAT)
         *out = (ml_Arg){.kind = ML_A_FLOAT, .as.f = e->as.f};
     else
-        *out = (ml_Arg){.kind = ML_A_EXPR, .as.e = ml_import_expr(ml_import_begin(cx), e)};
+        *out = (ml_Arg){.kind = ML_A_EXPR,
+                        .as.e = ml_import_expr(ml_import_begin(ask->cx), e)};
     return true;
 }
 
-static const luaL_Reg expr_meta[] = {
-    {"__gc", bind_space_gc}, {"__eq", expr_eq},      {"__add", op_add},
-    {"__sub", op_sub},       {"__mul", op_mul},      {"__div", op_div},
-    {"__idiv", op_floordiv}, {"__mod", op_floormod}, {"__unm", op_neg},
-    {"__lt", no_order},      {"__le", no_order},     {NULL, NULL}};
+static const luaL_Reg expr_meta[] = {{"__eq", expr_eq},  {"__div", op_div},
+                                     {"__unm", op_neg},  {"__lt", no_order},
+                                     {"__le", no_order}, {NULL, NULL}};
 static const char *const expr_fields[] = {"dtype", "kind", "name", "value",
                                           "op",    "args", NULL};
 const BindClass bind_expr_class = {
@@ -522,6 +542,7 @@ const BindClass bind_expr_class = {
     .meta = expr_meta,
     .fields = expr_fields,
     .get = expr_get,
+    .in_space = true,
     .print = print_expr,
     .arg = expr_arg,
 };
@@ -539,24 +560,8 @@ int bind_ir_table(lua_State *L)
                                    {"load", ir_load},
                                    {"subst", ir_subst},
                                    {"parse_expr", ir_parse},
-                                   {"add", op_add},
-                                   {"sub", op_sub},
-                                   {"mul", op_mul},
                                    {"div", op_div},
                                    {"truncdiv", op_truncdiv},
-                                   {"truncmod", op_truncmod},
-                                   {"floordiv", op_floordiv},
-                                   {"floormod", op_floormod},
-                                   {"min", op_min},
-                                   {"max", op_max},
-                                   {"eq", op_eq},
-                                   {"ne", op_ne},
-                                   {"lt", op_lt},
-                                   {"le", op_le},
-                                   {"gt", op_gt},
-                                   {"ge", op_ge},
-                                   {"and_", op_and_},
-                                   {"or_", op_or_},
                                    {"not_", op_not},
                                    {"neg", op_neg},
                                    {"index_map", bind_new_index_map},
@@ -564,6 +569,7 @@ int bind_ir_table(lua_State *L)
 
     lua_newtable(L);
     bind_functions(L, fns);
+    add_operators(L);
     bind_stmt_functions(L);
     return 1;
 }

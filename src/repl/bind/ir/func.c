@@ -87,12 +87,7 @@ const ml_Func *bind_import_fresh(ml_Ctx *cx, const ml_Func *f)
 
 BindFunc *bind_open_func(lua_State *L)
 {
-    BindFunc *o = bind_new(L, &bind_func_class, sizeof(*o), 0);
-
-    bind_pressure(L, (size_t)32 * 1024);
-    o->sp = bind_space_new(L, bind_new_ctx(L));
-    bind_space_ref(o->sp);
-    return o;
+    return bind_new_in(L, &bind_func_class, sizeof(BindFunc), NULL);
 }
 
 static int func_with_attr(lua_State *L)
@@ -143,21 +138,19 @@ static bool func_get(lua_State *L, const char *key)
                 lua_setfield(L, -2, o->f->params[k].buffer->name);
             }
     } else if (ml_streq(key, "attrs")) {
-        lua_newtable(L);
-        for (uint32_t k = 0; o->f->attrs && k < o->f->attrs->n; k++) {
-            bind_push_value(L, o->sp, o->f->attrs->as.list[k]);
-            lua_setfield(L, -2, o->f->attrs->keys[k]);
-        }
+        if (o->f->attrs)
+            bind_push_value(L, o->sp, o->f->attrs);
+        else
+            lua_newtable(L);
     } else
         return false;
     return true;
 }
 
-static void print_func(lua_State *L, ml_Ctx *cx, ml_Text *t)
+static void print_func(lua_State *L, ml_Text *t)
 {
     const ml_Func *f = ((BindFunc *)lua_touserdata(L, 1))->f;
 
-    (void)cx;
     ml_text_fmt(t, f ? "function %s(" : "function", f ? f->name : "");
     for (uint32_t k = 0; f && k < f->n_params; k++) {
         const ml_FuncParam *p = &f->params[k];
@@ -176,8 +169,7 @@ static bool func_program(lua_State *L, int idx, BindProgram *out)
     return o->f != NULL;
 }
 
-static const luaL_Reg func_meta[] = {
-    {"__gc", bind_space_gc}, {"__eq", bind_program_eq}, {NULL, NULL}};
+static const luaL_Reg func_meta[] = {{"__eq", bind_program_eq}, {NULL, NULL}};
 static const luaL_Reg func_methods[] = {{"script", bind_program_script},
                                         {"hash", bind_program_hash},
                                         {"with_attr", func_with_attr},
@@ -189,6 +181,7 @@ const BindClass bind_func_class = {
     .methods = func_methods,
     .fields = func_fields,
     .get = func_get,
+    .in_space = true,
     .print = print_func,
     .program = func_program,
 };
@@ -227,9 +220,10 @@ static bool buffer_get(lua_State *L, const char *key)
     return true;
 }
 
-static void print_buffer(lua_State *L, ml_Ctx *cx, ml_Text *t)
+static void print_buffer(lua_State *L, ml_Text *t)
 {
     const ml_Buffer *b = ((BindBuffer *)lua_touserdata(L, 1))->b;
+    ml_Ctx *cx = bind_scratch(L);
 
     ml_text_fmt(t, "%s: ", b->name);
     ml_dtype_print(t, b->type);
@@ -253,18 +247,15 @@ static int buffer_eq(lua_State *L)
     return 1;
 }
 
-static bool buffer_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out)
+static bool buffer_arg(const BindAsk *ask, ml_Arg *out)
 {
-    BindBuffer *o = lua_touserdata(L, idx);
+    const BindBuffer *o = lua_touserdata(ask->L, ask->idx);
 
-    (void)cx;
-    (void)s;
     *out = (ml_Arg){.kind = ML_A_BUFFER, .as.buffer = o->b->uid};
     return true;
 }
 
-static const luaL_Reg buffer_meta[] = {
-    {"__gc", bind_space_gc}, {"__eq", buffer_eq}, {NULL, NULL}};
+static const luaL_Reg buffer_meta[] = {{"__eq", buffer_eq}, {NULL, NULL}};
 static const char *const buffer_fields[] = {"name",  "shape",   "dtype",
                                             "scope", "strides", NULL};
 const BindClass bind_buffer_class = {
@@ -272,6 +263,7 @@ const BindClass bind_buffer_class = {
     .meta = buffer_meta,
     .fields = buffer_fields,
     .get = buffer_get,
+    .in_space = true,
     .print = print_buffer,
     .arg = buffer_arg,
 };

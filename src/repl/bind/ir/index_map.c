@@ -55,11 +55,10 @@ static int flatten_ranges(lua_State *L, int first, int n)
 /* Pushes an object with an empty map, and returns that. */
 static ml_IndexMap *push_map(lua_State *L, BindSpace *sp)
 {
-    BindMap *o = bind_new(L, &bind_map_class, sizeof(*o), 0);
+    BindMap *o = bind_new_in(L, &bind_map_class, sizeof(*o), sp);
     ml_IndexMap *m = ML_NEW(sp->cx, ml_IndexMap);
 
-    bind_space_ref(sp);
-    *o = (BindMap){sp, m};
+    o->m = m;
     return m;
 }
 
@@ -173,9 +172,10 @@ int bind_new_index_map(lua_State *L)
     return 1;
 }
 
-static void print_map(lua_State *L, ml_Ctx *cx, ml_Text *t)
+static void print_map(lua_State *L, ml_Text *t)
 {
     const ml_IndexMap *m = ((BindMap *)lua_touserdata(L, 1))->m;
+    ml_Ctx *cx = bind_scratch(L);
 
     ml_text_add(t, "lambda ");
     for (uint32_t k = 0; m && k < m->n_vars; k++)
@@ -189,20 +189,17 @@ static void print_map(lua_State *L, ml_Ctx *cx, ml_Text *t)
     ml_text_add(t, ")");
 }
 
-static bool map_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out)
+static bool map_arg(const BindAsk *ask, ml_Arg *out)
 {
-    BindMap *o = lua_touserdata(L, idx);
+    const BindMap *o = lua_touserdata(ask->L, ask->idx);
 
-    (void)cx;
-    (void)s;
     *out = (ml_Arg){.kind = ML_A_MAP, .as.map = o->m};
     return true;
 }
 
-static const luaL_Reg map_meta[] = {{"__gc", bind_space_gc}, {NULL, NULL}};
 const BindClass bind_map_class = {
     .name = "moonloop.index_map",
-    .meta = map_meta,
+    .in_space = true,
     .print = print_map,
     .arg = map_arg,
 };

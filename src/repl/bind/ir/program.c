@@ -16,29 +16,22 @@
 
 void bind_push_func(lua_State *L, BindSpace *sp, const ml_Func *f)
 {
-    BindFunc *o = bind_new(L, &bind_func_class, sizeof(*o), 0);
+    BindFunc *o = bind_new_in(L, &bind_func_class, sizeof(*o), sp);
 
-    bind_space_ref(sp);
-    *o = (BindFunc){sp, f};
+    o->f = f;
 }
 
 void bind_push_buffer(lua_State *L, BindSpace *sp, const ml_Buffer *b)
 {
-    BindBuffer *o = bind_new(L, &bind_buffer_class, sizeof(*o), 0);
+    BindBuffer *o = bind_new_in(L, &bind_buffer_class, sizeof(*o), sp);
 
-    bind_space_ref(sp);
-    *o = (BindBuffer){sp, b};
+    o->b = b;
 }
 
 /* A module object without a module, whose space is there to be filled. */
 static BindModule *open_module(lua_State *L)
 {
-    BindModule *o = bind_new(L, &bind_module_class, sizeof(*o), 1);
-
-    bind_pressure(L, (size_t)32 * 1024);
-    o->sp = bind_space_new(L, bind_new_ctx(L));
-    bind_space_ref(o->sp);
-    return o;
+    return bind_new_in(L, &bind_module_class, sizeof(BindModule), NULL);
 }
 
 static void close_module(BindModule *o, const ml_Module *m)
@@ -543,11 +536,10 @@ static bool module_get(lua_State *L, const char *key)
     return true;
 }
 
-static void print_module(lua_State *L, ml_Ctx *cx, ml_Text *t)
+static void print_module(lua_State *L, ml_Text *t)
 {
     const ml_Module *m = ((BindModule *)lua_touserdata(L, 1))->m;
 
-    (void)cx;
     ml_text_add(t, "module");
     for (uint32_t k = 0; m && k < m->n; k++)
         ml_text_fmt(t, "%s %s", k ? "," : "", m->funcs[k]->name);
@@ -570,10 +562,8 @@ static bool module_program(lua_State *L, int idx, BindProgram *out)
     return o->m != NULL;
 }
 
-static const luaL_Reg module_meta[] = {{"__gc", bind_space_gc},
-                                       {"__eq", bind_program_eq},
-                                       {"__len", module_len},
-                                       {NULL, NULL}};
+static const luaL_Reg module_meta[] = {
+    {"__eq", bind_program_eq}, {"__len", module_len}, {NULL, NULL}};
 static const luaL_Reg module_methods[] = {{"script", bind_program_script},
                                           {"hash", bind_program_hash},
                                           {"func", module_func},
@@ -588,6 +578,7 @@ const BindClass bind_module_class = {
     .fields = module_fields,
     .get = module_get,
     .any_key = true,
+    .in_space = true,
     .print = print_module,
     .program = module_program,
 };

@@ -13,10 +13,9 @@ static int push_stmt(lua_State *L, BindSpace *sp, const ml_Stmt *s)
 {
     if (!ml_ok_or_fail(sp->cx))
         return bind_raise(L, sp->cx);
-    BindStmt *o = bind_new(L, &bind_stmt_class, sizeof(*o), 0);
+    BindStmt *o = bind_new_in(L, &bind_stmt_class, sizeof(*o), sp);
 
-    bind_space_ref(sp);
-    *o = (BindStmt){sp, s};
+    o->s = s;
     return 1;
 }
 
@@ -476,15 +475,14 @@ static int ir_func(lua_State *L)
 
 /* ---- the object */
 
-static void print_stmt(lua_State *L, ml_Ctx *cx, ml_Text *t)
+static void print_stmt(lua_State *L, ml_Text *t)
 {
-    ml_print_stmt(cx, t, ((BindStmt *)lua_touserdata(L, 1))->s, NULL);
+    ml_print_stmt(bind_scratch(L), t, ((BindStmt *)lua_touserdata(L, 1))->s, NULL);
 }
 
-static const luaL_Reg stmt_meta[] = {{"__gc", bind_space_gc}, {NULL, NULL}};
 const BindClass bind_stmt_class = {
     .name = "moonloop.statement",
-    .meta = stmt_meta,
+    .in_space = true,
     .print = print_stmt,
 };
 

@@ -349,11 +349,10 @@ static int tensor_compare(lua_State *L)
     return 1;
 }
 
-static void print_tensor(lua_State *L, ml_Ctx *cx, ml_Text *text)
+static void print_tensor(lua_State *L, ml_Text *text)
 {
     const ml_Tensor *t = ((BindTensor *)lua_touserdata(L, 1))->t;
 
-    (void)cx;
     ml_text_add(text, t ? "tensor " : "tensor (closed)");
     if (!t)
         return;

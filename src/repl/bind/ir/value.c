@@ -105,7 +105,7 @@ static ml_Arg read_object(const Reader *r, int idx)
     const BindClass *c = bind_class_of(r->L, idx);
     ml_Arg a;
 
-    if (c && c->arg && c->arg(r->L, idx, r->cx, r->s, &a))
+    if (c && c->arg && c->arg(&(BindAsk){r->L, idx, r->cx, r->s}, &a))
         return a;
     bind_bad(r->L, "%s cannot be an argument of a primitive", bind_type(r->L, idx));
 }

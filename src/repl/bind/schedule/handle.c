@@ -270,21 +270,21 @@ static const ml_Expr *tree(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, in
     return ml_binary(cx, (ml_ExprKind)x->op, a, b);
 }
 
-static bool hexpr_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out)
+static bool hexpr_arg(const BindAsk *ask, ml_Arg *out)
 {
-    if (s)
-        *out = (ml_Arg){.kind = ML_A_EXPR, .as.e = tree(L, idx, cx, s, 0)};
-    return s != NULL;
+    if (ask->s)
+        *out =
+            (ml_Arg){.kind = ML_A_EXPR, .as.e = tree(ask->L, ask->idx, ask->cx, ask->s, 0)};
+    return ask->s != NULL;
 }
 
-static bool handle_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out)
+static bool handle_arg(const BindAsk *ask, ml_Arg *out)
 {
-    const BindHandle *b = lua_touserdata(L, idx);
-    ml_Schedule *from = schedule_of(L, idx, 1);
+    const BindHandle *b = lua_touserdata(ask->L, ask->idx);
+    ml_Schedule *from = schedule_of(ask->L, ask->idx, 1);
 
-    (void)cx;
-    if (s && !bind_same_family(from, s))
-        ml_lua_fail(L, ML_E_BAD_HANDLE, "%s of %s",
+    if (ask->s && !bind_same_family(from, ask->s))
+        ml_lua_fail(ask->L, ML_E_BAD_HANDLE, "%s of %s",
                     b->h.kind == ML_H_BLOCK ? "the block" : "the handle",
                     ml_schedule_name(from));
     *out = ML_ARG_HANDLE(b->h);
@@ -380,9 +380,8 @@ static void add_tree(lua_State *L, int idx, ml_Text *t, int depth)
     ml_text_char(t, ')');
 }
 
-static void print_hexpr(lua_State *L, ml_Ctx *cx, ml_Text *t)
+static void print_hexpr(lua_State *L, ml_Text *t)
 {
-    (void)cx;
     add_tree(L, 1, t, 0);
 }
 
@@ -433,12 +432,9 @@ static int auto_eq(lua_State *L)
     return 1;
 }
 
-static bool auto_arg(lua_State *L, int idx, ml_Ctx *cx, ml_Schedule *s, ml_Arg *out)
+static bool auto_arg(const BindAsk *ask, ml_Arg *out)
 {
-    (void)L;
-    (void)idx;
-    (void)cx;
-    (void)s;
+    (void)ask;
     *out = ML_ARG_AUTO;
     return true;
 }

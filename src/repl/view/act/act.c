@@ -213,11 +213,13 @@ bool ml_act_suits(ml_View *v, ml_Request r, ml_Text *why)
     const ml_Stmt *st = ml_view_stmt(v, v->node);
     const char *what = row->prim ? row->prim : "this";
 
-    if (!v->ss->focus && r != ML_REQ_COMMAND && r != ML_REQ_EXPLAIN)
+    if (!v->ss->focus && r != ML_REQ_COMMAND && r != ML_REQ_EXPLAIN) {
         ml_text_add(why, "no program is open: :open FILE, or schedule(…) behind :");
-    else if (row->on & ML_ON_ANYWHERE)
+        return false;
+    }
+    if (row->on & ML_ON_ANYWHERE)
         return true;
-    else if (!st && !ml_act_no_blocks(v, why))
+    if (!st && !ml_act_no_blocks(v, why))
         ml_text_fmt(why, "%s works on a %s: select one", what,
                     row->on == ML_ON_LOOP ? "loop" : "loop or block");
     else if (!st || !ml_act_in_reach(v, v->node, why))

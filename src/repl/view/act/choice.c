@@ -425,7 +425,7 @@ static void begin_drag(ml_View *v, ml_Uid a)
     ml_act_try_items(v, ml_loop_now() + ml_act_ms(v, EAGER_MS));
 }
 
-static void drop(ml_View *v, ml_Uid a, ml_Uid b)
+static void let_go(ml_View *v, ml_Uid a, ml_Uid b)
 {
     ml_Act *act = v->act;
     const char *line = act->onto ? line_now(v) : NULL;
@@ -439,7 +439,7 @@ static void drop(ml_View *v, ml_Uid a, ml_Uid b)
         ml_act_run(v, line);
 }
 
-void ml_act_drag(ml_View *v, ml_Uid a, ml_Uid b, bool end)
+void ml_act_drag(ml_View *v, ml_Uid a, ml_Uid b, bool drop)
 {
     ml_Act *act = ml_act_enter(v);
 
@@ -450,12 +450,12 @@ void ml_act_drag(ml_View *v, ml_Uid a, ml_Uid b, bool end)
             ml_act_cancel(v);
             begin_drag(v, a);
         }
-        if (act->onto != b || end) {
+        if (act->onto != b || drop) {
             act->onto = item_at(act, b) ? b : 0;
             look(v);
         }
-        if (end)
-            drop(v, a, b);
+        if (drop)
+            let_go(v, a, b);
     }
     ml_act_leave(v);
 }

@@ -45,18 +45,22 @@ static int row_of_node(ml_View *v, ml_PaneId id, int near)
         const ml_Row *row = &r->v.v[k];
         int d = k > near ? k - near : near - k, as;
 
-        if (id == ML_PANE_STEPS) /* its rows are versions: the current one */
-            as = row->version >= 0 && row->version == v->version;
-        else
-            as = line && row->line == line         ? 3
-                 : v->node && row->node == v->node ? 2
-                                                   : ml_view_linked(v, row);
-        if (as > fits || (as > 1 && as == fits && d < far)) {
+        if (id == ML_PANE_STEPS) { /* its rows are versions: the current one */
+            if (row->version >= 0 && row->version == v->version)
+                return k;
+            continue;
+        }
+        as = line && row->line == line ? 2 : v->node && row->node == v->node ? 1 : 0;
+        if (as > fits || (as && as == fits && d < far)) {
             best = k;
             fits = as;
             far = d;
         }
     }
+    if (best < 0)
+        for (int k = 0; k < (int)r->v.n && best < 0; k++)
+            if (ml_view_linked(v, &r->v.v[k]))
+                best = k;
     return best;
 }
 
