@@ -30,6 +30,7 @@ typedef struct ml_ViewsAsk { /* the views of a buffer, of its layout */
 typedef struct ml_Compaction {
     ml_Lower *lo;
     ml_Arith *ar;
+    const ml_Func *func;
     ml_Map *buffers, *pointers;       /* uid of buffer, of data pointer -> ml_Compact */
     ml_Map *inner;                    /* variables of BIND statements */
     ml_Map *uses_pointer;             /* data pointers that are used as such */

@@ -76,6 +76,24 @@ static const ml_Expr *sayable(const ml_Compaction *c, const ml_Compact *r, const
     return k.ok ? e : NULL;
 }
 
+/* What holds where the buffer is allocated. A loop inside whose extent is no number may run
+ * not at all: that it does is known in it alone, and no fact about another access. */
+static ml_Arith *arith_outside(ml_Compaction *c, const ml_Compact *r)
+{
+    bool open = false;
+
+    for (size_t j = r->depth; j < c->dom.n; j++)
+        open |= !ml_is_const_int(c->dom.v[j].extent);
+    if (!open)
+        return c->ar;
+    ml_Arith *ar = ml_lower_arith(c->lo, c->func);
+
+    for (size_t j = 0; j < r->depth; j++)
+        if (ml_dtype_is_index(c->dom.v[j].var->type))
+            ml_arith_bind_range(ar, c->dom.v[j].var, c->dom.v[j].min, c->dom.v[j].extent);
+    return ar;
+}
+
 static void add(ml_Compaction *c, ml_Compact *r, size_t d, ml_Interval i)
 {
     if (!i.nothing) {
@@ -84,10 +102,15 @@ static void add(ml_Compaction *c, ml_Compact *r, size_t d, ml_Interval i)
     }
     if (i.nothing)
         return;
-    if (r->hull[d].nothing)
+    if (r->hull[d].nothing) {
         r->hull[d] = i;
-    else
-        r->hull[d] = ml_interval_union(c->ar, r->hull[d], i);
+    } else if (i.min != r->hull[d].min || i.max != r->hull[d].max) {
+        ml_Arith *ar = arith_outside(c, r);
+
+        r->hull[d] = ml_interval_union(ar, r->hull[d], i);
+        if (ml_gave_up(c->lo->cx, ar))
+            r->hull[d] = ML_EVERYTHING;
+    }
     if (ml_gave_up(c->lo->cx, c->ar))
         r->hull[d] = ML_EVERYTHING;
 }
@@ -474,7 +497,7 @@ static bool pointer_in(const ml_Expr *e, void *user)
 
 const ml_Func *ml_pass_compact_buffers(ml_Lower *lo, const ml_Func *f)
 {
-    ml_Compaction c = {.lo = lo, .ar = ml_lower_arith(lo, f)};
+    ml_Compaction c = {.lo = lo, .ar = ml_lower_arith(lo, f), .func = f};
     ml_Ctx *cx = lo->cx;
 
     c.buffers = ml_map_new(cx);

@@ -452,6 +452,28 @@ static void a_tail_needs_no_more_than_a_tile(void **state)
     same_everywhere(x, text);
 }
 
+static void a_loop_that_may_not_run_says_nothing_of_other_accesses(void **state)
+{
+    Fix *x = *state;
+    const char *text = HEAD
+        "A: T.Buffer((2, 2), \"int32\"), B: T.Buffer((2, 2), \"int32\")):\n"
+        "    t = T.alloc_buffer((2, 2), \"int32\")\n"
+        "    for f in range(4):\n"
+        "        for i, j in T.grid(2, T.max(f // 2, f % 2) + 1 - T.min(f // 2, f % 2)):\n"
+        "            with T.block(\"p\"):\n"
+        "                vi = T.axis.spatial(2, i)\n"
+        "                vj = T.axis.spatial(2, T.min(f // 2, f % 2) + j)\n"
+        "                t[vi, vj] = A[vi, vj]\n"
+        "        for i, j in T.grid(2, T.min(f // 2, f % 2) + 1 - T.max(f // 2, f % 2)):\n"
+        "            with T.block(\"c\"):\n"
+        "                vi = T.axis.spatial(2, i)\n"
+        "                vj = T.axis.spatial(2, T.max(f // 2, f % 2) + j)\n"
+        "                B[vi, vj] = t[vi, vj]\n";
+
+    assert_string_equal(compact_shape(x, text), "(2, 2)");
+    same_everywhere(x, text);
+}
+
 static void an_indirect_index_keeps_the_dimension(void **state)
 {
     Fix *x = *state;
@@ -903,6 +925,7 @@ int main(void)
         TEST(sizes_that_follow_a_loop_are_bounded_by_what_is_known),
         TEST(several_accesses_give_their_hull),
         TEST(conditions_narrow_what_is_accessed),
+        TEST(a_loop_that_may_not_run_says_nothing_of_other_accesses),
         TEST(a_tail_needs_no_more_than_a_tile),
         TEST(an_indirect_index_keeps_the_dimension),
         TEST(an_extent_that_follows_a_loop_becomes_its_largest),
