@@ -122,21 +122,13 @@ $(OUT)/moonloop.so: $(BIND_OBJS) $(LIB) $(OUT)/link.txt
 	    rm -f $@.new; exit 1; fi
 	$(Q)mv $@.new $@
 
-# Public headers: every include between them is made relative, so that they work below any -I.
-INCLUDED := $(patsubst src/%,$(BUILD)/include/moonloop/%,$(PUBLIC))
-headers: $(INCLUDED) $(BUILD)/include/moonloop/primitives.h
-
 # Typed functions for the primitives, written by a small program that reads the table.
+headers: $(BUILD)/include/moonloop/primitives.h
 $(OUT)/primitives-h: scripts/primitives_h.c $(LIB) $(OUT)/link.txt
 	$(Q)$(COMPILE) $(ML_LDFLAGS) $(LDFLAGS) -o $@ $< $(LIB) $(ML_LDLIBS) $(LDLIBS)
 $(BUILD)/include/moonloop/primitives.h: $(OUT)/primitives-h
-	@mkdir -p $(@D)
 	$(call say,WRITE   $@)
 	$(Q)$< >$@.new && mv $@.new $@
-$(BUILD)/include/moonloop/%: src/%
-	@mkdir -p $(@D)
-	$(Q)up=$$(echo '$*' | sed 's|[^/]*$$||; s|[^/]*/|../|g'); \
-	sed -E "s%^(#[[:space:]]*include[[:space:]]+\")($(subst $(space),|,$(LIB_DIRS)))/%\1$$up\2/%" $< >$@.new && mv $@.new $@
 
 # The manual is written by the program, from its tables; its examples are run meanwhile.
 $(BUILD)/moonloop.1: FORM := man

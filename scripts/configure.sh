@@ -1,7 +1,8 @@
 #!/bin/sh
 # Looks at the compiler and the libraries, and writes DIR/config.h (for the sources) and
 # DIR/config.mk (for the Makefile); a file that would not change keeps its time. Run by make:
-#   configure.sh DIR                 both files; fails when something required is missing
+#   configure.sh DIR                 both files; fails when something required is missing. Beside DIR stands
+#                                    include/moonloop/, with links to the headers of the library
 #   configure.sh --version-header F  the git description, as a header of its own
 # Nothing machine-specific (paths, dates) goes into config.h: builds are reproducible.
 set -u
@@ -75,6 +76,14 @@ case $llvm_version in
 19.*) [ -e "$llvm_include/llvm-c/Orc.h" ] || llvm_version= ;;
 *) llvm_version= ;;
 esac
+
+# The library is included as "moonloop/core/error.h", by its own sources as by programs that use it.
+include=${out%/*}/include/moonloop
+mkdir -p "$include" || exit 1
+for f in src/*; do
+    case $f in src/repl | src/draw | *.md) continue ;; esac
+    [ "$include/${f#src/}" -ef "$f" ] || { rm -rf "$include/${f#src/}" && ln -sr "$f" "$include"; }
+done
 
 missing=
 [ -n "$lua_pc" ] || missing="$missing liblua5.4-dev"

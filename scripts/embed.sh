@@ -9,7 +9,7 @@ shift 2
 LC_ALL=C
 export LC_ALL
 
-printf '/* Written by scripts/embed.sh. Do not edit. */\n#include "core/base/embedded.h"\n\n'
+printf '/* Written by scripts/embed.sh. Do not edit. */\n#include "moonloop/core/base/embedded.h"\n\n'
 k=0
 for f in "$@"; do
     if [ "$(tr -d '\000' <"$f" | wc -c)" != "$(wc -c <"$f")" ]; then

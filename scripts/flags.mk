@@ -3,7 +3,7 @@
 ML_WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual \
            -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wimplicit-fallthrough -Wpointer-arith \
            -Wdouble-promotion
-ML_CPPFLAGS := -D_POSIX_C_SOURCE=200809L -Isrc -I$(OUT) $(if $(filter 1,$(FAULTS)),-DML_FAULTS)
+ML_CPPFLAGS := -D_POSIX_C_SOURCE=200809L -I$(BUILD)/include -Isrc -I$(OUT) $(if $(filter 1,$(FAULTS)),-DML_FAULTS)
 ML_CFLAGS   := -std=c11 $(ML_WARN) $(WERROR) -g $(if $(SAN),-O1 -fno-omit-frame-pointer,-O2) \
                -fPIC -fno-semantic-interposition -ffile-prefix-map='$(CURDIR)'=. -pthread \
                $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) $(if $(filter 1,$(COV)),--coverage -O0)

@@ -18,7 +18,7 @@ install: all $(if $(MAIN_SRC),$(BUILD)/moonloop.1)
 	    $(OUT)/moonloop --manual="$${f%%:*}" >"$${f#*:}"; done)
 	$(if $(PROGRAMS),install -m 755 $(PROGRAMS) $(DEST_BIN))
 	install -m 644 $(LIB) $(DEST_LIB)
-	cp -R $(BUILD)/include/moonloop/. $(DEST_INC)
+	sh scripts/install-headers.sh $(BUILD)/include $(dir $(DEST_INC))
 	$(if $(MODULE),mkdir -p $(DESTDIR)$(LUA_CMOD) && install -m 755 $(MODULE) $(DESTDIR)$(LUA_CMOD))
 	rm -rf $(DEST_SHARE)/lua $(DEST_SHARE)/examples && cp -R lua examples $(DEST_SHARE)
 

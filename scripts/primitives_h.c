@@ -2,7 +2,7 @@
  * Writes <moonloop/primitives.h>: a typed function for each primitive of the table, for C
  * programs. Run by make; links the library whose table it describes.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 #include <stdio.h>
 
@@ -129,7 +129,7 @@ int main(void)
            "ml_schedule_error says\n"
            " * why, and the schedule is as before.\n */\n"
            "#ifndef ML_MOONLOOP_PRIMITIVES_H\n#define ML_MOONLOOP_PRIMITIVES_H\n\n"
-           "#include \"primitives/prim.h\"\n\n");
+           "#include \"moonloop/primitives/prim.h\"\n\n");
     for (size_t k = 0; k < ml_n_primitives; k++)
         write_function(ml_primitives[k]);
     printf("#endif\n");

@@ -16,8 +16,6 @@ TERM_SRCS := $(filter-out $(MAIN_SRC) $(BIND_SRCS),$(REPL_SRCS))
 
 LUA_FILES  := $(sort $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua lua/*/*/*/*.lua))
 CASE_FILES := $(sort $(wildcard src/primitives/cases/*.case))
-PUBLIC     := $(sort $(wildcard src/moonloop.h $(foreach d,$(LIB_DIRS),src/$(d)/*.h src/$(d)/*.def \
-                src/$(d)/*/*.h src/$(d)/*/*.def src/$(d)/*/*/*.h src/$(d)/*/*/*.def)))
 
 objs       = $(patsubst %.c,$(OUT)/%.o,$(1))
 LIB_OBJS  := $(call objs,$(LIB_SRCS)) $(OUT)/case_files.o

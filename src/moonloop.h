@@ -25,16 +25,16 @@
 #ifndef ML_MOONLOOP_H
 #define ML_MOONLOOP_H
 
-#include "codegen/interp/interp.h"
-#include "codegen/kernel/kernel.h"
-#include "core/compare/equal.h"
-#include "core/script/script.h"
-#include "primitives/call/render.h"
-#include "primitives/trace.h"
-#include "work/profile.h"
-#include "work/records.h"
-#include "work/roofs.h"
-#include "work/say.h"
+#include "moonloop/codegen/interp/interp.h"
+#include "moonloop/codegen/kernel/kernel.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/trace.h"
+#include "moonloop/work/profile.h"
+#include "moonloop/work/records.h"
+#include "moonloop/work/roofs.h"
+#include "moonloop/work/say.h"
 
 /* The module as text, appended to *out (ml_text_free). cx is for scratch. */
 static inline void ml_print(ml_Ctx *cx, ml_Text *out, const ml_Module *m)

@@ -63,8 +63,11 @@ FNR == 1 {
     quoted = name ~ /^"/
     name = substr(name, 2)
     sub(/[">].*$/, "", name)
-    sub(/^moonloop\//, "", name) # where the library is installed
     at = FILENAME ":" FNR ": "
+    # The library is included as it is installed, below moonloop/.
+    installed = sub(/^moonloop\//, "", name)
+    if (quoted && !installed && name ~ /^(core|verify|primitives|codegen|tune|model|work)\/|^moonloop\.h$/)
+        print at "include \"moonloop/" name "\", as it is installed"
     if (quoted && (name == "config.h" || name == "version.h")) {
         if (FILENAME ~ /\.h$/)
             print at "headers are installed; " name " is for .c files"

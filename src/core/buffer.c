@@ -5,7 +5,7 @@
  * global, alignment 64, offset 0, offset factor 1) are filled in here, so that no reader
  * has to know them. Source: ir-and-analysis 1.4.
  */
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 enum { ML_DEFAULT_ALIGN = 64 };
 

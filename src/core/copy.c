@@ -6,7 +6,7 @@
  * then buffers, whose shapes may use the variables), then one rewriting pass renames
  * definitions and uses together. Source: DESIGN section 3, style 4.
  */
-#include "core/rename.h"
+#include "moonloop/core/rename.h"
 
 typedef ML_VEC(const ml_Buffer *) BufferVec;
 
@@ -83,7 +83,7 @@ static bool collect(const ml_Stmt *st, void *user)
 #define ML_STMT_END                                                                        \
     break;                                                                                 \
     }
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     case ML_STMT_KINDS: break;
     }
     ml_stmt_visit_exprs(st, ML_ROLES_ALL, collect_let, c);
@@ -253,7 +253,7 @@ static const ml_Stmt *copy_stmt(ml_Ctx *cx, const ml_Stmt *st, void *user)
 #define ML_STMT_END                                                                        \
     break;                                                                                 \
     }
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     case ML_STMT_KINDS: break;
     }
     out = ml_stmt_map(cx, defines ? &to.base : st, &m);

@@ -6,9 +6,9 @@
  * References and children are counted atomically, since threads fork one frozen base; all
  * else belongs to the one thread that uses the context. Source: DESIGN section 3.
  */
-#include "core/ctx.h"
+#include "moonloop/core/ctx.h"
 
-#include "core/ctx_impl.h"
+#include "moonloop/core/ctx_impl.h"
 
 #include <stdarg.h>
 #include <stdio.h>

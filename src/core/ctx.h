@@ -10,7 +10,7 @@
 #ifndef ML_CORE_CTX_H
 #define ML_CORE_CTX_H
 
-#include "core/base/base.h"
+#include "moonloop/core/base/base.h"
 
 typedef struct ml_Ctx ml_Ctx;
 typedef struct ml_Error ml_Error;

@@ -2,8 +2,8 @@
 #ifndef ML_CORE_CTX_IMPL_H
 #define ML_CORE_CTX_IMPL_H
 
-#include "core/base/arena.h"
-#include "core/error.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/error.h"
 
 #include <stdatomic.h>
 

@@ -1,7 +1,7 @@
 /* dtype - names, ranges, rounding and promotion of element types. One table says for every
  * floating format how it is laid out; rounding is done in double, which holds every value
  * of the narrower formats exactly. Source: ir-and-analysis 1.1, script 10.1. */
-#include "core/dtype.h"
+#include "moonloop/core/dtype.h"
 
 #include <float.h>
 #include <math.h>

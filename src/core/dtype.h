@@ -3,8 +3,8 @@
 #ifndef ML_CORE_DTYPE_H
 #define ML_CORE_DTYPE_H
 
-#include "core/base/text.h"
-#include "core/ctx.h"
+#include "moonloop/core/base/text.h"
+#include "moonloop/core/ctx.h"
 
 typedef enum ml_Code {
     ML_BOOL,

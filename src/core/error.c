@@ -4,9 +4,9 @@
  * It and its texts live beside the arena, so that a release leaves them whole; a fact that
  * pointed into released memory becomes a text. Source: style section 5.
  */
-#include "core/error.h"
+#include "moonloop/core/error.h"
 
-#include "core/ctx_impl.h"
+#include "moonloop/core/ctx_impl.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static const Info infos[] = {
 #define ML_ERROR(NAME, code, sentence, rule) [ML_E_##NAME] = {code, sentence, rule, NULL},
 #define ML_UNSOUND_(NAME, code, sentence, rule)                                            \
     [ML_E_##NAME] = {code, sentence, rule, "unsound"},
-#include "core/errors.def"
+#include "moonloop/core/errors.def"
 #undef ML_UNSOUND_
 #undef ML_ERROR
 };

@@ -7,12 +7,12 @@
 #ifndef ML_CORE_ERROR_H
 #define ML_CORE_ERROR_H
 
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 typedef enum ml_ErrorCode {
     ML_E_OK,
 #define ML_ERROR(NAME, code, sentence, rule) ML_E_##NAME,
-#include "core/errors.def"
+#include "moonloop/core/errors.def"
 #undef ML_ERROR
     ML_E_COUNT
 } ml_ErrorCode;

@@ -6,16 +6,16 @@
  * deeper than 1,000 levels: past that a fresh variable of the type stands for the node and
  * the context is marked, so that walks may recurse. Source: ir-and-analysis 1.2, 8.2.
  */
-#include "core/expr.h"
+#include "moonloop/core/expr.h"
 
-#include "core/expr_impl.h"
-#include "core/stmt.h"
+#include "moonloop/core/expr_impl.h"
+#include "moonloop/core/stmt.h"
 
 enum { MAX_DEPTH = 1000 };
 
 static const char *const kind_names[] = {
 #define ML_EXPR(NAME, cls, op, class, swapped) [ML_EXPR_##NAME] = (cls),
-#include "core/expr.def"
+#include "moonloop/core/expr.def"
 #undef ML_EXPR
 };
 

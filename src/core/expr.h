@@ -10,11 +10,11 @@
 #ifndef ML_CORE_EXPR_H
 #define ML_CORE_EXPR_H
 
-#include "core/value.h"
+#include "moonloop/core/value.h"
 
 typedef enum ml_ExprKind {
 #define ML_EXPR(NAME, cls, op, class, swapped) ML_EXPR_##NAME,
-#include "core/expr.def"
+#include "moonloop/core/expr.def"
 #undef ML_EXPR
     ML_EXPR_KINDS
 } ml_ExprKind;
@@ -34,7 +34,7 @@ static inline ml_KindClass ml_kind_class(unsigned kind)
 {
     static const uint8_t classes[] = {
 #define ML_EXPR(NAME, cls, op, class, swapped) ML_CLASS_##class,
-#include "core/expr.def"
+#include "moonloop/core/expr.def"
 #undef ML_EXPR
     };
 
@@ -45,7 +45,7 @@ static inline ml_ExprKind ml_kind_swapped(unsigned kind)
 {
     static const uint8_t kinds[] = {
 #define ML_EXPR(NAME, cls, op, class, swapped) ML_EXPR_##swapped,
-#include "core/expr.def"
+#include "moonloop/core/expr.def"
 #undef ML_EXPR
     };
 
@@ -112,7 +112,7 @@ typedef struct ml_Op {
 typedef enum ml_OpId {
     ML_OP_OTHER,
 #define ML_OP(ID, name, effect, n, first, family) ML_OP_##ID,
-#include "core/ops.def"
+#include "moonloop/core/ops.def"
 #undef ML_OP
     ML_OP_IDS
 } ml_OpId;

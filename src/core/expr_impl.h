@@ -2,7 +2,7 @@
 #ifndef ML_CORE_EXPR_IMPL_H
 #define ML_CORE_EXPR_IMPL_H
 
-#include "core/expr.h"
+#include "moonloop/core/expr.h"
 
 /* The node with the kind, type, payload and mask flag of `head` and these children. */
 const ml_Expr *ml_expr_intern(ml_Ctx *cx, const ml_Expr *head, const ml_Expr *const *args,

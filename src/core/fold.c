@@ -5,7 +5,7 @@
  * are never reordered. Integers wrap as their dtype does; where that changes an int32 or
  * int64 result the context is marked.
  */
-#include "core/expr_impl.h"
+#include "moonloop/core/expr_impl.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* func - functions and modules: immutable records around a body. Source: ir-and-analysis
  * 1.7. A module keeps its functions in the order in which they were given. */
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 const ml_Func *ml_func_from(ml_Ctx *cx, const ml_Func *fields)
 {

@@ -6,8 +6,8 @@
  * stays shared, also between several versions imported by one object. Expressions are
  * rebuilt without folding: a copy prints as its original. Source: DESIGN section 3.
  */
-#include "core/expr_impl.h"
-#include "core/walk.h"
+#include "moonloop/core/expr_impl.h"
+#include "moonloop/core/walk.h"
 
 /* Address -> copy; open addressing, a power of two of slots, at most half full. Addresses
  * decide nothing but the place in the table. */
@@ -414,7 +414,7 @@ static const ml_Stmt *import_node(ml_Import *im, const ml_Stmt *st)
 #define ML_STMT_END                                                                        \
     break;                                                                                 \
     }
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     case ML_STMT_KINDS: break;
     }
     to.base.span = import_span(im, st->span);

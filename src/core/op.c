@@ -4,13 +4,13 @@
  * What it lacks is kept by name, as an opaque call of any number of arguments. Source:
  * script 10.4.
  */
-#include "core/expr.h"
+#include "moonloop/core/expr.h"
 
 static const ml_Op ops[] = {
     [ML_OP_OTHER] = {"", ML_EFFECT_OPAQUE, ML_OP_OTHER, -1, false, ML_FAMILY_OWN},
 #define ML_OP(ID, name, effect, n, first, family)                                          \
     [ML_OP_##ID] = {name, ML_EFFECT_##effect, ML_OP_##ID, n, first, ML_FAMILY_##family},
-#include "core/ops.def"
+#include "moonloop/core/ops.def"
 #undef ML_OP
 };
 

@@ -6,14 +6,14 @@
  * the file exists.
  */
 #define _XOPEN_SOURCE 700 /* NOLINT: realpath */
-#include "core/reach.h"
+#include "moonloop/core/reach.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "core/base/arena.h"
-#include "core/error.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/error.h"
 
 /* The folder that the path lies in, for the system: "a/b" gives "a", "b" gives ".". */
 static char *real_folder(const char *path)

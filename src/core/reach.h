@@ -3,7 +3,7 @@
 #ifndef ML_CORE_REACH_H
 #define ML_CORE_REACH_H
 
-#include "core/ctx.h"
+#include "moonloop/core/ctx.h"
 
 /* Real paths; grows only. Zeroed: nothing may be read. */
 typedef struct ml_Reach {

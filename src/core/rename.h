@@ -3,7 +3,7 @@
 #ifndef ML_CORE_RENAME_H
 #define ML_CORE_RENAME_H
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 /* One substitution in progress: the maps, a filter over their variables, and what was found
  * for large shared expressions (by id; valid while the maps stay as they are). */

@@ -1,7 +1,7 @@
 /* roles - every expression directly in a statement with what it is there, and the questions
  * about uses built on it. The order is documented at ml_stmt_exprs and relied on by whoever
  * numbers expressions of a statement. */
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 typedef struct Roles {
     ml_RoleFn *fn;
@@ -108,7 +108,7 @@ void ml_stmt_exprs(const ml_Stmt *st, ml_RoleFn *fn, void *user)
 #define ML_STMT_END                                                                        \
     break;                                                                                 \
     }
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     case ML_STMT_KINDS: break;
     }
 }
@@ -202,7 +202,7 @@ static bool uses_directly(const Uses *u, const ml_Stmt *st)
 #define ML_STMT_END                                                                        \
     break;                                                                                 \
     }
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     case ML_STMT_KINDS: break;
     }
     return found;

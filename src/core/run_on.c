@@ -1,5 +1,5 @@
 /* run_on - see run_on.h. */
-#include "core/run_on.h"
+#include "moonloop/core/run_on.h"
 
 /* Elements of all dimensions after d. */
 static int64_t row(const ml_Buffer *b, size_t d)

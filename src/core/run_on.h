@@ -8,7 +8,7 @@
 #ifndef ML_CORE_RUN_ON_H
 #define ML_CORE_RUN_ON_H
 
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 /* The dimension in which the lanes of the access run; n (indices): it is no such one. */
 size_t ml_run_dim(const ml_Buffer *b, const ml_Expr *const *index, size_t n);

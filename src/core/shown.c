@@ -2,9 +2,9 @@
  * shown - see shown.h. Nothing is worked out before a sentence is made: the table of names
  * is asked for then.
  */
-#include "core/shown.h"
+#include "moonloop/core/shown.h"
 
-#include "core/vec.h"
+#include "moonloop/core/vec.h"
 
 static const char *known(ml_Ctx *cx, ml_Uid uid, const char *own)
 {

@@ -6,7 +6,7 @@
 #ifndef ML_CORE_SHOWN_H
 #define ML_CORE_SHOWN_H
 
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 /* The display name of a loop, block, buffer or variable while a step is worked on in cx
  * (ml_ctx_set_names); without such a step, or for what the step has just made, its own. */

@@ -1,5 +1,5 @@
 /* spans - see spans.h. */
-#include "core/spans.h"
+#include "moonloop/core/spans.h"
 
 typedef struct At {
     const ml_Stmt *stmt;

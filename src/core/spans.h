@@ -10,7 +10,7 @@
 #ifndef ML_CORE_SPANS_H
 #define ML_CORE_SPANS_H
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 /* One expression as read. */
 typedef struct ml_ExprPlace {

@@ -6,18 +6,18 @@
  * exists without them. A list does not count as a level of nesting. Source:
  * ir-and-analysis 1.5, 8.2.
  */
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 enum { ML_MAX_STMT_DEPTH = 500 };
 
 static const size_t node_sizes[ML_STMT_KINDS] = {
 #define ML_STMT(NAME, type, shape, word) [ML_STMT_##NAME] = sizeof(type),
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
 };
 
 static const char *const words[ML_STMT_KINDS] = {
 #define ML_STMT(NAME, type, shape, word) [ML_STMT_##NAME] = (word),
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
 };
 
 const char *ml_stmt_word(ml_StmtKind k)
@@ -67,7 +67,7 @@ static void summarise(ml_Stmt *s)
 #define ML_STMT_END                                                                        \
     break;                                                                                 \
     }
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     case ML_STMT_KINDS: break;
     }
 }
@@ -114,7 +114,7 @@ const ml_Stmt *ml_stmt_at(ml_Ctx *cx, const ml_Stmt *s, const ml_Span *span)
 #define AT_BLOCK(type)  offsetof(type, body)
 static const uint8_t body_at[ML_STMT_KINDS] = {
 #define ML_STMT(NAME, type, shape, word) [ML_STMT_##NAME] = AT_##shape(type),
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
 };
 
 const ml_Stmt *ml_stmt_body(const ml_Stmt *s)

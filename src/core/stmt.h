@@ -10,8 +10,8 @@
 #ifndef ML_CORE_STMT_H
 #define ML_CORE_STMT_H
 
-#include "core/base/thread.h"
-#include "core/expr.h"
+#include "moonloop/core/base/thread.h"
+#include "moonloop/core/expr.h"
 
 /* A place in source text; belongs to the statement that was read there. Lines and columns
  * are 1-based, columns count code points; the end is exclusive. */
@@ -68,7 +68,7 @@ typedef struct ml_Region {
 /* ---- statements */
 typedef enum ml_StmtKind {
 #define ML_STMT(NAME, type, shape, word) ML_STMT_##NAME,
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     ML_STMT_KINDS
 } ml_StmtKind;
 
@@ -96,7 +96,7 @@ static inline ml_StmtShape ml_stmt_shape(const ml_Stmt *s)
 {
     static const uint8_t shapes[ML_STMT_KINDS] = {
 #define ML_STMT(NAME, type, shape, word) [ML_STMT_##NAME] = ML_SHAPE_##shape,
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     };
 
     return (ml_StmtShape)shapes[s->kind];
@@ -274,7 +274,7 @@ ML_DOWNCAST(block, ml_Block, BLOCK, BLOCK)
 typedef union ml_AnyStmt {
     ml_Stmt base;
 #define ML_STMT(NAME, type, shape, word) type NAME;
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
 } ml_AnyStmt;
 
 /* The body of a statement of the shapes BODY and BLOCK; NULL for others. */

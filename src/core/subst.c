@@ -6,7 +6,7 @@
  * remembered by expression id, so that the cost is linear in the size of the DAG, not of
  * the tree. Values are never substituted again. Source: ir-and-analysis 8.2.
  */
-#include "core/rename.h"
+#include "moonloop/core/rename.h"
 
 enum { ML_MEMO_FROM = 64 }; /* size from which a node is worth remembering */
 

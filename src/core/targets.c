@@ -1,10 +1,10 @@
 /* targets - the tables of targets.def, and limits by name. */
-#include "core/targets.h"
+#include "moonloop/core/targets.h"
 
 const ml_TargetKind ml_target_kinds[] = {
 #define ML_TARGET(name, backend, pipeline, ...)                                            \
     {#name, backend, ML_PIPE_##pipeline, {__VA_ARGS__}},
-#include "core/targets.def"
+#include "moonloop/core/targets.def"
 #undef ML_TARGET
 };
 const size_t ml_n_target_kinds = ML_COUNT(ml_target_kinds);
@@ -14,7 +14,7 @@ static const struct {
     int64_t cuda;
 } limits[] = {
 #define ML_LIMIT(name, cuda) {#name, cuda},
-#include "core/targets.def"
+#include "moonloop/core/targets.def"
 #undef ML_LIMIT
 };
 static const char older[] = "max_num_threads"; /* of a block */

@@ -3,11 +3,11 @@
 #ifndef ML_CORE_TARGETS_H
 #define ML_CORE_TARGETS_H
 
-#include "core/value.h"
+#include "moonloop/core/value.h"
 
 typedef enum ml_Limit {
 #define ML_LIMIT(name, cuda) ML_LIMIT_##name,
-#include "core/targets.def"
+#include "moonloop/core/targets.def"
 #undef ML_LIMIT
     ML_LIMITS
 } ml_Limit;

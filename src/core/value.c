@@ -3,9 +3,9 @@
  *
  * Invariant: the keys of a dict ascend strictly (strcmp).
  */
-#include "core/value.h"
+#include "moonloop/core/value.h"
 
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 #include <stdlib.h>
 

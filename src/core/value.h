@@ -3,7 +3,7 @@
 #ifndef ML_CORE_VALUE_H
 #define ML_CORE_VALUE_H
 
-#include "core/dtype.h"
+#include "moonloop/core/dtype.h"
 
 typedef struct ml_Value ml_Value;
 typedef struct ml_Var ml_Var;

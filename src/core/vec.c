@@ -1,7 +1,7 @@
 /* vec, map - arrays and maps in an arena. The map keeps its entries in the order of
  * insertion and a table of their positions (plus one; 0 is free), at most half full, probed
  * linearly. */
-#include "core/vec.h"
+#include "moonloop/core/vec.h"
 
 void *ml_vec_grow(ml_Ctx *cx, void *v, size_t *cap, size_t n, size_t elem)
 {

@@ -3,7 +3,7 @@
 #ifndef ML_CORE_VEC_H
 #define ML_CORE_VEC_H
 
-#include "core/ctx.h"
+#include "moonloop/core/ctx.h"
 
 /* ML_VEC(T) declares {T *v; size_t n, cap}. ml_push(cx, &vec, value). */
 #define ML_VEC(T)                                                                          \

@@ -5,7 +5,7 @@
  * node; both give the node itself back when nothing changed, so that untouched parts
  * stay shared (undo and the diff view rely on pointer equality). Source: style 7.
  */
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 enum { ML_FEW_ARGS = 16 };
 
@@ -366,7 +366,7 @@ const ml_Stmt *ml_stmt_map(ml_Ctx *cx, const ml_Stmt *st, const ml_Mapper *m)
 #define ML_STMT_END                                                                        \
     break;                                                                                 \
     }
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     case ML_STMT_KINDS: return st;
     }
     return s.changed ? ml_stmt_from(cx, &to.base) : st;
@@ -394,7 +394,7 @@ void ml_stmt_children(const ml_Stmt *st, ml_StmtChildFn *fn, void *user)
 #define ML_STMT_END                                                                        \
     break;                                                                                 \
     }
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     case ML_STMT_KINDS: break;
     }
 }

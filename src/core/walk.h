@@ -3,8 +3,8 @@
 #ifndef ML_CORE_WALK_H
 #define ML_CORE_WALK_H
 
-#include "core/stmt.h"
-#include "core/vec.h"
+#include "moonloop/core/stmt.h"
+#include "moonloop/core/vec.h"
 
 /* ---- expressions */
 typedef const ml_Expr *ml_ExprFn(ml_Ctx *cx, const ml_Expr *e, void *user);

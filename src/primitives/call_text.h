@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_CALL_TEXT_H
 #define ML_PRIMITIVES_CALL_TEXT_H
 
-#include "primitives/schedule.h"
+#include "moonloop/primitives/schedule.h"
 
 typedef struct ml_CallText {
     const char *name; /* as written */

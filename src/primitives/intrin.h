@@ -4,7 +4,7 @@
 #ifndef ML_PRIMITIVES_INTRIN_H
 #define ML_PRIMITIVES_INTRIN_H
 
-#include "core/error.h"
+#include "moonloop/core/error.h"
 
 typedef struct ml_Intrin {
     const char *name;

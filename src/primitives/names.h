@@ -2,7 +2,7 @@
 #ifndef ML_PRIMITIVES_NAMES_H
 #define ML_PRIMITIVES_NAMES_H
 
-#include "primitives/schedule.h"
+#include "moonloop/primitives/schedule.h"
 
 typedef enum ml_Bearer { ML_BEARS_LOOP, ML_BEARS_BLOCK, ML_BEARS_BUFFER } ml_Bearer;
 

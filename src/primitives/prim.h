@@ -10,7 +10,7 @@
 #ifndef ML_PRIMITIVES_PRIM_H
 #define ML_PRIMITIVES_PRIM_H
 
-#include "primitives/schedule.h"
+#include "moonloop/primitives/schedule.h"
 
 /* ---- parameters */
 typedef enum ml_ParamKind {

@@ -10,8 +10,8 @@
 #ifndef ML_PRIMITIVES_SCHEDULE_H
 #define ML_PRIMITIVES_SCHEDULE_H
 
-#include "core/script/script.h"
-#include "verify/verify.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/verify/verify.h"
 
 typedef struct ml_Schedule ml_Schedule;
 typedef struct ml_Primitive ml_Primitive;

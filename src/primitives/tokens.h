@@ -8,7 +8,7 @@
 #ifndef ML_PRIMITIVES_TOKENS_H
 #define ML_PRIMITIVES_TOKENS_H
 
-#include "core/ctx.h"
+#include "moonloop/core/ctx.h"
 
 typedef enum ml_TokenKind {
     ML_TOKEN_END,

@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_TRACE_H
 #define ML_PRIMITIVES_TRACE_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 /* An input or attr of an instruction; variables by their number in the trace. */
 typedef enum ml_TVKind {

@@ -13,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "codegen/code/code.h"
-#include "codegen/runtime/runtime.h"
-#include "codegen/worker/worker.h"
 #include "config.h"
-#include "core/base/base.h"
+#include "moonloop/codegen/code/code.h"
+#include "moonloop/codegen/runtime/runtime.h"
+#include "moonloop/codegen/worker/worker.h"
+#include "moonloop/core/base/base.h"
 #include "repl/bind/bind.h"
 #include "repl/cmd/help.h"
 #include "repl/command/command.h"

@@ -10,9 +10,9 @@
 #ifndef ML_TUNE_TUNE_H
 #define ML_TUNE_TUNE_H
 
-#include "codegen/target/target.h"
-#include "primitives/trace.h"
-#include "tune/db/db.h"
+#include "moonloop/codegen/target/target.h"
+#include "moonloop/primitives/trace.h"
+#include "moonloop/tune/db/db.h"
 
 /* A trace on the start version. Its own decisions are tried first: a rule puts sensible
  * ones there. */
@@ -91,7 +91,7 @@ size_t ml_tuner_records(const ml_Tuner *t, const ml_Record *const **out);
  * ml_tuner_take_db. */
 ml_Db *ml_tuner_db(ml_Tuner *t);
 ML_GIVES ml_Db *ml_tuner_take_db(ml_Tuner *t); /* NULL: it is opts.db */
-void ml_tuner_free(ml_Tuner *t); /* jobs in progress are lost; NULL is fine */
+void ml_tuner_free(ml_Tuner *t);               /* jobs in progress are lost; NULL is fine */
 
 /* 16 hex digits by which the database knows a function, in cx; func NULL: the only one. */
 const char *ml_tune_hash(ml_Ctx *cx, const ml_Module *m, const char *func);

@@ -3,8 +3,8 @@
  * region inference, which the text reader uses for omitted regions too; here stands what
  * rewrites need of it: fresh regions of a changed block. Source: ir-and-analysis 6.1.
  */
-#include "core/script/infer.h"
-#include "verify/facts.h"
+#include "moonloop/core/script/infer.h"
+#include "moonloop/verify/facts.h"
 
 static bool has_handle(const ml_Expr *e, void *user)
 {

@@ -2,7 +2,7 @@
  * affine - whether the bindings of a block are quasi-affine in its loops, and what follows
  * from the kinds of its iters. Source: ir-and-analysis 2.3, 2.4.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 static bool affine_over(ml_Ctx *cx, ml_Program p, const ml_Block *b, const ml_DomVec *dom,
                         const char **why)

@@ -5,7 +5,7 @@
  * block around it; neighbours in one list add up, loops beside each other do not. A size
  * that is no number counts 0. Source: ir-and-analysis 6.4.
  */
-#include "verify/verify.h"
+#include "moonloop/verify/verify.h"
 
 typedef struct Live {
     const char *scope;

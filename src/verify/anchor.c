@@ -5,8 +5,8 @@
  * then compares what the anchor block does, wherever it stands. Source: ir-and-analysis
  * 6.3, 6.6.
  */
-#include "core/compare/equal.h"
-#include "verify/verify.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/verify/verify.h"
 
 /* The outermost loop around the block, below the root; the block itself without one. */
 static const ml_Stmt *top_of(ml_Program p, const ml_Stmt *block)

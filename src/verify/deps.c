@@ -4,7 +4,7 @@
  * By buffers of the signatures, not by regions; edges point forward in textual order.
  * Source: ir-and-analysis 2.2, primitives 2.1.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 static void add_once(ml_Ctx *cx, ml_UidVec *v, ml_Uid uid)
 {

@@ -4,7 +4,7 @@
  * Nodes are immutable and shared between versions, so an answer stays right as long as the
  * nodes live. Source: ir-and-analysis 8.3, 8.4.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 typedef struct Entry {
     uint64_t hash;

@@ -2,8 +2,8 @@
 #ifndef ML_VERIFY_FACTS_H
 #define ML_VERIFY_FACTS_H
 
-#include "core/script/script.h"
-#include "verify/verify.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/verify/verify.h"
 
 /* A yes/no answer for a question whose inputs are the pointers of the key; the question is
  * the first of them. */

@@ -1,5 +1,5 @@
 /* findings - making findings: an error per finding in the caller's context. */
-#include "verify/findings.h"
+#include "moonloop/verify/findings.h"
 
 #include <stdarg.h>
 

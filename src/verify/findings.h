@@ -3,7 +3,7 @@
 #ifndef ML_VERIFY_FINDINGS_H
 #define ML_VERIFY_FINDINGS_H
 
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 /* Where findings of one function go. */
 typedef struct ml_Finder {

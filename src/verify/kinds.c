@@ -4,9 +4,9 @@
  * Conditions are tested in order; the first violated number is reported, with its reason.
  * Source: ir-and-analysis 2.3, primitives 2.2 and 6.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
-#include "core/shown.h"
+#include "moonloop/core/shown.h"
 
 /* ---- dominance */
 

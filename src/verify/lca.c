@@ -3,7 +3,7 @@
  * the buffer must live: above the loops of a reduction that writes it, above opaque
  * bindings, and for global memory above every blockIdx loop. Source: ir-and-analysis 6.2.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 typedef struct Lca {
     ml_Program p;

@@ -5,7 +5,7 @@
  * step of the map is a step in memory: then the offsets differ by a constant and leave no
  * gap, and the elements are as many as the iterations. Source: ir-and-analysis 6.5.
  */
-#include "verify/verify.h"
+#include "moonloop/verify/verify.h"
 
 typedef struct Nest {
     ml_Ctx *cx;

@@ -6,7 +6,7 @@
  * below it, but found from the signatures on the way, without walking into other nests: a
  * step on a function of a thousand blocks asks this. Source: ir-and-analysis 6.2, DESIGN 4.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 /* -DML_CHECK_INDEX: what signatures say is compared with what a walk finds. */
 #ifdef ML_CHECK_INDEX

@@ -6,9 +6,9 @@
  * blocks that a step has made with what their bodies touch, where both can be compared. A
  * difference is an error of the library, not of the program. Source: ir-and-analysis 8.5.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
-#include "core/shown.h"
+#include "moonloop/core/shown.h"
 
 typedef struct SelfCheck {
     ml_Ctx *cx;

@@ -6,7 +6,7 @@
  * has views a signature may name a buffer by another one: there, and where a buffer has
  * many users, the children are walked. Source: ir-and-analysis 2.2, 8.2.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 /* -DML_CHECK_INDEX: the answer is compared with that of a walk. */
 #ifdef ML_CHECK_INDEX

@@ -8,10 +8,10 @@
 #ifndef ML_VERIFY_H
 #define ML_VERIFY_H
 
-#include "core/arith/iter_map.h"
-#include "core/compare/equal.h"
-#include "core/error.h"
-#include "core/index/index.h"
+#include "moonloop/core/arith/iter_map.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/error.h"
+#include "moonloop/core/index/index.h"
 
 /* ---- findings */
 typedef enum ml_Severity { ML_SEV_ERROR, ML_SEV_UNPROVED, ML_SEV_WARNING } ml_Severity;

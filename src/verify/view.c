@@ -1,9 +1,9 @@
 /* view - see view.h. What a view leaves open is bound to what the source has, the rest must
  * agree provably. */
-#include "verify/view.h"
+#include "moonloop/verify/view.h"
 
-#include "core/walk.h"
-#include "verify/facts.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/verify/facts.h"
 
 /* ---- storage_align */
 

@@ -3,8 +3,8 @@
 #ifndef ML_VERIFY_VIEW_H
 #define ML_VERIFY_VIEW_H
 
-#include "core/arith/arith.h"
-#include "core/index/index.h"
+#include "moonloop/core/arith/arith.h"
+#include "moonloop/core/index/index.h"
 
 typedef struct ml_Align { /* of one dimension; factor 0: none asked for */
     int64_t factor, offset;

@@ -5,7 +5,7 @@
  * Where a run is short they are timed again by turns with it: what was measured in another
  * moment says little.
  */
-#include "work/timing_impl.h"
+#include "moonloop/work/timing_impl.h"
 
 #include <math.h>
 

@@ -5,9 +5,9 @@
  * warm as its own last call left them: the sum need not be the time of the whole, and both
  * are told.
  */
-#include "work/profile.h"
+#include "moonloop/work/profile.h"
 
-#include "work/timing_impl.h"
+#include "moonloop/work/timing_impl.h"
 
 /* Past so many nests each is timed for a few milliseconds only: 0.2 s each would be minutes
  * for hundreds of them, whose shares are small. */

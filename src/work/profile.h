@@ -2,8 +2,8 @@
 #ifndef ML_WORK_PROFILE_H
 #define ML_WORK_PROFILE_H
 
-#include "codegen/measure/nests.h"
-#include "work/timing.h"
+#include "moonloop/codegen/measure/nests.h"
+#include "moonloop/work/timing.h"
 
 typedef struct ml_NestTime {
     ml_Nest nest;

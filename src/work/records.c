@@ -1,5 +1,5 @@
 /* records - see records.h. */
-#include "work/records.h"
+#include "moonloop/work/records.h"
 
 bool ml_records_workload(ml_Ctx *cx, ml_Schedule *s, ml_Db *db, ml_DbWorkload *w)
 {

@@ -3,8 +3,8 @@
 #ifndef ML_WORK_RECORDS_H
 #define ML_WORK_RECORDS_H
 
-#include "codegen/machine/engine.h"
-#include "tune/tune.h"
+#include "moonloop/codegen/machine/engine.h"
+#include "moonloop/tune/tune.h"
 
 /* The workload that s's function is at its start. false: the database does not know it, or
  * cx's error. */

@@ -1,7 +1,7 @@
 /* roofs - see roofs.h. */
-#include "work/roofs.h"
+#include "moonloop/work/roofs.h"
 
-#include "work/timing_impl.h"
+#include "moonloop/work/timing_impl.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
 #ifndef ML_WORK_ROOFS_H
 #define ML_WORK_ROOFS_H
 
-#include "core/vec.h"
-#include "work/timing.h"
+#include "moonloop/core/vec.h"
+#include "moonloop/work/timing.h"
 
 typedef struct ml_RoofPoint {
     int version;

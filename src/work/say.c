@@ -1,7 +1,7 @@
 /* say - see say.h. */
-#include "work/say.h"
+#include "moonloop/work/say.h"
 
-#include "work/timing.h"
+#include "moonloop/work/timing.h"
 
 #include <math.h>
 #include <stdio.h>

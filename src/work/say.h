@@ -2,7 +2,7 @@
 #ifndef ML_WORK_SAY_H
 #define ML_WORK_SAY_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 /* 2.15 G, 524 k, 64 ; three digits. */
 void ml_text_si(ml_Text *t, double v);

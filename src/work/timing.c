@@ -4,13 +4,13 @@
  * Operations are counted in the start version, so that recomputing cannot look like speed.
  * Times are remembered by the hash of the function, so that the start is timed once.
  */
-#include "work/timing.h"
+#include "moonloop/work/timing.h"
 
-#include "core/compare/equal.h"
-#include "core/walk.h"
-#include "verify/verify.h"
-#include "work/say.h"
-#include "work/timing_impl.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/verify/verify.h"
+#include "moonloop/work/say.h"
+#include "moonloop/work/timing_impl.h"
 
 #include <math.h>
 

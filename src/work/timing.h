@@ -3,9 +3,9 @@
 #ifndef ML_WORK_TIMING_H
 #define ML_WORK_TIMING_H
 
-#include "codegen/machine/machine.h"
-#include "codegen/measure/contest.h"
-#include "work/work.h"
+#include "moonloop/codegen/machine/machine.h"
+#include "moonloop/codegen/measure/contest.h"
+#include "moonloop/work/work.h"
 
 typedef struct ml_TimingOpts {
     const ml_Size *sizes;

@@ -2,7 +2,7 @@
 #ifndef ML_WORK_TIMING_IMPL_H
 #define ML_WORK_TIMING_IMPL_H
 
-#include "work/timing.h"
+#include "moonloop/work/timing.h"
 
 /* What is at work: a version, its arguments, and where it runs. */
 typedef struct ml_TimingRun {

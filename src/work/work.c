@@ -1,10 +1,10 @@
 /* work - the text that is shown is the text that is compiled. */
-#include "work/work.h"
+#include "moonloop/work/work.h"
 
-#include "codegen/params/count.h"
-#include "codegen/params/param_roles.h"
-#include "core/vec.h"
-#include "core/walk.h"
+#include "moonloop/codegen/params/count.h"
+#include "moonloop/codegen/params/param_roles.h"
+#include "moonloop/core/vec.h"
+#include "moonloop/core/walk.h"
 
 ml_Work ml_work_of(ml_Ctx *cx, ml_Schedule *s, int version, uint32_t at)
 {

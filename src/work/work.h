@@ -3,9 +3,9 @@
 #ifndef ML_WORK_WORK_H
 #define ML_WORK_WORK_H
 
-#include "codegen/lower/lower.h"
-#include "codegen/machine/engine.h"
-#include "primitives/schedule.h"
+#include "moonloop/codegen/lower/lower.h"
+#include "moonloop/codegen/machine/engine.h"
+#include "moonloop/primitives/schedule.h"
 
 /* Function `at` of a version with the text that :show prints, in cx: what is told of a line
  * is told of that text. */

@@ -2,7 +2,7 @@
  * bench_interp - speed of the reference interpreter: a blocked matmul with all checks, once
  * with serial loops and once with a parallel outer loop, in nanoseconds per iteration.
  */
-#include "codegen/interp/interp.h"
+#include "moonloop/codegen/interp/interp.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * of a program with one store in each of two iterations, called back to back in a runner,
  * without the time of the same program in series. Source: lowering-and-codegen 7.5, 8.1.
  */
-#include "codegen/machine/machine.h"
+#include "moonloop/codegen/machine/machine.h"
 
 #include <math.h>
 #include <stdio.h>

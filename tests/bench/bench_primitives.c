@@ -6,8 +6,8 @@
  * line. Times are of the processor (but for the start); those of steps include all their
  * checks. Source: DESIGN 5.
  */
-#include "codegen/interp/interp.h"
 #include "harness.h"
+#include "moonloop/codegen/interp/interp.h"
 #include "programs.h"
 #include "steps.h"
 

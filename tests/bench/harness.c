@@ -3,7 +3,7 @@
  */
 #include "harness.h"
 
-#include "primitives/intrin.h"
+#include "moonloop/primitives/intrin.h"
 
 #include <stdio.h>
 #include <stdlib.h>

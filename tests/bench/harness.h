@@ -5,7 +5,7 @@
 #ifndef ML_TESTS_BENCH_HARNESS_H
 #define ML_TESTS_BENCH_HARNESS_H
 
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 /* ---- figures */
 typedef struct Report {

@@ -3,7 +3,7 @@
 #ifndef ML_TESTS_BENCH_PROGRAMS_H
 #define ML_TESTS_BENCH_PROGRAMS_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 /* A function as text, and the steps that lead to where measuring begins. */
 typedef struct Program {

@@ -5,8 +5,8 @@
 #ifndef ML_TESTS_CODEGEN_BUILD_H
 #define ML_TESTS_CODEGEN_BUILD_H
 
-#include "codegen/interp/interp.h"
-#include "core/walk.h"
+#include "moonloop/codegen/interp/interp.h"
+#include "moonloop/core/walk.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
  * test_bound - what is tolerated of an output: what rounding may do to it in its own type,
  * and no more. Source: interaction 8.
  */
-#include "codegen/measure/bound.h"
-#include "codegen/measure/reference.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/measure/bound.h"
+#include "moonloop/codegen/measure/reference.h"
+#include "moonloop/core/script/script.h"
 
 #include "build.h"
 

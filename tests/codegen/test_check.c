@@ -2,7 +2,7 @@
  * test_check - comparing programs on random inputs: roles of parameters, tolerances, what
  * is reported; counting iterations.
  */
-#include "codegen/measure/check.h"
+#include "moonloop/codegen/measure/check.h"
 
 #include "build.h"
 

@@ -2,9 +2,9 @@
  * test_index_values - integer inputs that indices, loops and conditions are made of: they
  * have values that keep everything inside, and enough of them to tell two programs apart.
  */
-#include "codegen/measure/check.h"
-#include "codegen/params/index_values.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/codegen/params/index_values.h"
+#include "moonloop/core/script/script.h"
 
 #include "build.h"
 

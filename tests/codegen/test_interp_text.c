@@ -2,8 +2,8 @@
  * test_interp_text - whole programs from text: operators against their formulas, scheduled
  * forms against the unscheduled ones, lowered forms.
  */
-#include "codegen/measure/check.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/core/script/script.h"
 
 #include "build.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "codegen/kernel/kernel.h"
+#include "moonloop/codegen/kernel/kernel.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  */
 #include "build.h"
 
-#include "codegen/machine/machine_impl.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/machine/machine_impl.h"
+#include "moonloop/core/script/script.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * computes whole. */
 #include "build.h"
 
-#include "codegen/measure/nests.h"
+#include "moonloop/codegen/measure/nests.h"
 
 static const ml_Func *staged(Fix *x, const char *scope)
 {

@@ -3,7 +3,7 @@
  */
 #include "build.h"
 
-#include "codegen/target/target.h"
+#include "moonloop/codegen/target/target.h"
 
 #include <stdlib.h>
 #include <unistd.h>

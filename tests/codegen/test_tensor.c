@@ -1,7 +1,7 @@
 /*
  * test_tensor - tensors: storage of every dtype, generators, comparison, .npy files.
  */
-#include "codegen/tensor/tensor.h"
+#include "moonloop/codegen/tensor/tensor.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
 #ifndef ML_TESTS_CORE_PROGRAM_H
 #define ML_TESTS_CORE_PROGRAM_H
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 static inline const ml_Expr *i32v(ml_Ctx *cx, const ml_Var *v)
 {

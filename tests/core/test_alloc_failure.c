@@ -3,11 +3,11 @@
  * imported, a JSON text is read, expressions are simplified: the context says so, nothing
  * crashes, and the same work is done once there is memory.
  */
-#include "core/arith/arith.h"
-#include "core/compare/equal.h"
-#include "core/json/json.h"
-#include "core/script/script.h"
-#include "core/walk.h"
+#include "moonloop/core/arith/arith.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/core/walk.h"
 
 #include <dirent.h>
 #include <setjmp.h>

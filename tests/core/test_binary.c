@@ -6,11 +6,11 @@
  * version are refused; when the checksum is made to fit a change, they are refused or give
  * some program, and nothing crashes.
  */
-#include "core/binary/binary.h"
-#include "core/compare/equal.h"
-#include "core/error.h"
-#include "core/script/script.h"
 #include "core_test.h"
+#include "moonloop/core/binary/binary.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/error.h"
+#include "moonloop/core/script/script.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -4,9 +4,9 @@
  * The vectors and maps that live in them, and the end of the program, are here too. The
  * oracle of pointer equality is equality by structure, under random marks and releases.
  */
-#include "core/error.h"
-#include "core/vec.h"
 #include "core_test.h"
+#include "moonloop/core/error.h"
+#include "moonloop/core/vec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

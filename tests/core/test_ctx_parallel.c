@@ -5,8 +5,8 @@
  * What a thread computes is compared with the same work done alone; races are for
  * `make races` to find (the same test under the thread sanitizer).
  */
-#include "core/compare/equal.h"
 #include "core_test.h"
+#include "moonloop/core/compare/equal.h"
 #include "program.h"
 
 #include <pthread.h>

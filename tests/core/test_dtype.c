@@ -4,8 +4,8 @@
  * Rounding is compared with an enumeration of every code of the small formats; the tables
  * of ir-and-analysis 1.1 are checked row by row.
  */
-#include "core/dtype.h"
 #include "core_test.h"
+#include "moonloop/core/dtype.h"
 
 #include <math.h>
 

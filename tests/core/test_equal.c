@@ -1,7 +1,7 @@
 /* Structural equality and hash: script 13, ir-and-analysis 6.7 rows Q1 to Q3. */
-#include "core/compare/equal.h"
-#include "core/index/index.h"
 #include "core_test.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/index/index.h"
 #include "program.h"
 
 #include <math.h>

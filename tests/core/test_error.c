@@ -4,8 +4,8 @@
  * The first error is the cause and stays; its texts are its own and outlive what they were
  * made from.
  */
-#include "core/error.h"
 #include "core_test.h"
+#include "moonloop/core/error.h"
 
 static void the_first_error_stays(void **state)
 {

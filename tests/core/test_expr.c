@@ -4,8 +4,8 @@
  * The oracle of integer folding is 128-bit arithmetic over random literals; the lists of
  * ir-and-analysis 1.2 and script 10.1, 10.2 are checked row by row.
  */
-#include "core/stmt.h"
 #include "core_test.h"
+#include "moonloop/core/stmt.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* test_file - files written whole: what was there stays when the disk is full, and so do
  * links, permissions, other names of the file. */
 #define _XOPEN_SOURCE 700 /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c) */
-#include "core/base/file.h"
+#include "moonloop/core/base/file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

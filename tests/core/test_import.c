@@ -1,7 +1,7 @@
 /* Importing programs into another context: numbers kept, sharing kept, nothing folded. */
-#include "core/compare/equal.h"
-#include "core/index/index.h"
 #include "core_test.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/index/index.h"
 #include "program.h"
 
 static void an_imported_module_outlives_its_context_and_is_equal(void **state)

@@ -1,6 +1,6 @@
 /* The index of loops and blocks, carried through replacements. */
-#include "core/index/index.h"
 #include "core_test.h"
+#include "moonloop/core/index/index.h"
 #include "program.h"
 
 static int setup(void **state)

@@ -1,6 +1,6 @@
 /* Constructors of statements, buffers and modules: summaries and normal forms. */
-#include "core/stmt.h"
 #include "core_test.h"
+#include "moonloop/core/stmt.h"
 #include "program.h"
 
 static int setup(void **state)

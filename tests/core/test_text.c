@@ -3,8 +3,8 @@
  *
  * Every double reads back to its bits, in the fewest digits that do.
  */
-#include "core/base/text.h"
 #include "core_test.h"
+#include "moonloop/core/base/text.h"
 
 #include <locale.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /*
  * test_utf8 - every code point there and back, and every sequence of bytes that is none.
  */
-#include "core/base/utf8.h"
 #include "core_test.h"
+#include "moonloop/core/base/utf8.h"
 
 static bool surrogate(uint32_t c)
 {

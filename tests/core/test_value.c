@@ -3,9 +3,9 @@
  *
  * Changes of a dict are compared with a plain array as the model.
  */
-#include "core/stmt.h"
-#include "core/targets.h"
 #include "core_test.h"
+#include "moonloop/core/stmt.h"
+#include "moonloop/core/targets.h"
 
 #include <math.h>
 #include <stdio.h>

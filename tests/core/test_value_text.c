@@ -2,10 +2,10 @@
  * test_value_text - strings and constants in the notation of other languages. The values of
  * a trace are in test_trace_value.
  */
-#include "core/json/json.h"
-#include "core/json/value_text.h"
-#include "core/stmt.h"
 #include "core_test.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/core/json/value_text.h"
+#include "moonloop/core/stmt.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Walking, substitution, fresh copies. */
-#include "core/compare/equal.h"
-#include "core/walk.h"
 #include "core_test.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/walk.h"
 #include "program.h"
 
 static int setup(void **state)

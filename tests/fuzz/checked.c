@@ -4,8 +4,8 @@
  */
 #include "checked.h"
 
-#include "codegen/params/index_values.h"
-#include "codegen/params/rounding.h"
+#include "moonloop/codegen/params/index_values.h"
+#include "moonloop/codegen/params/rounding.h"
 
 /* Whether nothing could be found that keeps the start inside: its indices are made of
  * floats, say. */

@@ -3,8 +3,8 @@
 
 #include "runner.h"
 
-#include "codegen/lower/lower.h"
-#include "primitives/call/render.h"
+#include "moonloop/codegen/lower/lower.h"
+#include "moonloop/primitives/call/render.h"
 
 #include <stdio.h>
 #include <stdlib.h>

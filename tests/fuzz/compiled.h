@@ -12,7 +12,7 @@
 
 #include "trial.h"
 
-#include "codegen/code/code.h"
+#include "moonloop/codegen/code/code.h"
 
 /* How a version is compiled and where its arguments lie: all of it from one number. */
 typedef enum FzPlace {

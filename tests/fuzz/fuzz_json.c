@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json/json.h"
-#include "core/script/script.h"
-#include "primitives/call/render.h"
-#include "primitives/trace.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/trace.h"
 
 enum { MAX_TEXT = 1 << 18, MAX_SEEDS = 16 };
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/compare/equal.h"
-#include "core/script/script.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

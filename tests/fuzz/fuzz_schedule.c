@@ -13,7 +13,7 @@
  * The output for a seed is always the same. Source: style 10.
  */
 #include "compiled.h"
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 #include "progress.h"
 
 #include <stdio.h>
@@ -115,7 +115,7 @@ static int faults(int64_t n, uint64_t seed)
 {
     static const char *const names[] = {
 #define ML_FAULT_NAME(id, text) text,
-#include "core/base/fault.def"
+#include "moonloop/core/base/fault.def"
 #undef ML_FAULT_NAME
     };
     int missed = 0, found = 0;

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/text.h"
-#include "primitives/prim.h"
+#include "moonloop/core/base/text.h"
+#include "moonloop/primitives/prim.h"
 #include "progress.h"
 
 enum { SECONDS = 20, PATH_SIZE = 1024 };

@@ -2,7 +2,7 @@
  * for each dtype, size and storage scopes that occur often. Made once. */
 #include "step.h"
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,11 +4,11 @@
  */
 #include "trial.h"
 
-#include "codegen/interp/interp.h"
-#include "codegen/lower/lower.h"
-#include "core/binary/binary.h"
-#include "core/compare/equal.h"
-#include "primitives/call/render.h"
+#include "moonloop/codegen/interp/interp.h"
+#include "moonloop/codegen/lower/lower.h"
+#include "moonloop/core/binary/binary.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/primitives/call/render.h"
 
 #include <stdio.h>
 

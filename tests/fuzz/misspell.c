@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "core/compare/equal.h"
-#include "core/walk.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/walk.h"
 
 /* ---- edits */
 static bool in_name(char c)

@@ -11,7 +11,7 @@
 #ifndef ML_TESTS_FUZZ_MISSPELL_H
 #define ML_TESTS_FUZZ_MISSPELL_H
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 typedef struct MsEdit { /* of a text: a name in [at, end), or the line that begins at `at`
                          */

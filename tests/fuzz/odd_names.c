@@ -1,7 +1,7 @@
 /* odd_names - see odd_names.h. */
 #include "odd_names.h"
 
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 /* Columns of people, keywords of Lua, names of handles and of what the forms of a trace say
  * beside the map, names that steps make. */

@@ -8,7 +8,7 @@
 #ifndef ML_TESTS_FUZZ_PROGRAM_H
 #define ML_TESTS_FUZZ_PROGRAM_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 /* Features that a plan may leave out. */
 enum {

@@ -1,9 +1,9 @@
 /* reexamine - see reexamine.h. */
 #include "reexamine.h"
 
-#include "codegen/measure/check.h"
-#include "core/script/script.h"
-#include "primitives/call/render.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/primitives/call/render.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "runner.h"
 
-#include "codegen/runtime/runtime.h"
+#include "moonloop/codegen/runtime/runtime.h"
 
 #include <errno.h>
 #include <stdio.h>

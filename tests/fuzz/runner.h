@@ -8,7 +8,7 @@
 #ifndef ML_TESTS_FUZZ_RUNNER_H
 #define ML_TESTS_FUZZ_RUNNER_H
 
-#include "codegen/code/code.h"
+#include "moonloop/codegen/code/code.h"
 
 #include <signal.h>
 

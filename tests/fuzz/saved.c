@@ -1,9 +1,9 @@
 /* saved - see saved.h. */
 #include "saved.h"
 
-#include "core/script/script.h"
-#include "primitives/names.h"
-#include "primitives/trace.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/primitives/names.h"
+#include "moonloop/primitives/trace.h"
 
 /* "matmul: C i j k ...": what steps and lookups can name, in program order. */
 static void add_names(ml_Ctx *cx, ml_Text *out, const ml_Func *f)

@@ -3,8 +3,8 @@
 #ifndef ML_TESTS_FUZZ_STEP_H
 #define ML_TESTS_FUZZ_STEP_H
 
-#include "primitives/intrin.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/intrin.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 #include "program.h"
 
 typedef struct FzFocus { /* what the steps before were about: biases the next one */

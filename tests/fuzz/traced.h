@@ -2,8 +2,8 @@
 #ifndef ML_TESTS_FUZZ_TRACED_H
 #define ML_TESTS_FUZZ_TRACED_H
 
-#include "codegen/trace/tracer.h"
-#include "core/base/text.h"
+#include "moonloop/codegen/trace/tracer.h"
+#include "moonloop/core/base/text.h"
 
 /* Whether both tell the same of f: what was touched and which iterations began, in order.
  * Where the whole run is refused, the other one may be, too. */

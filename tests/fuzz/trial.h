@@ -10,7 +10,7 @@
 #ifndef ML_TESTS_FUZZ_TRIAL_H
 #define ML_TESTS_FUZZ_TRIAL_H
 
-#include "codegen/interp/interp.h"
+#include "moonloop/codegen/interp/interp.h"
 #include "step.h"
 
 typedef struct FzCount { /* of one primitive */

@@ -5,7 +5,7 @@
 
 #include "trial.h"
 
-#include "codegen/measure/check.h"
+#include "moonloop/codegen/measure/check.h"
 
 typedef struct FzArgs { /* of one function */
     uint32_t n;

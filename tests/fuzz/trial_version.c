@@ -3,9 +3,9 @@
 #include "traced.h"
 #include "trial_impl.h"
 
-#include "codegen/measure/check.h"
-#include "core/compare/equal.h"
-#include "primitives/call/render.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/primitives/call/render.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #ifndef ML_TESTS_PRIMITIVES_CASES_H
 #define ML_TESTS_PRIMITIVES_CASES_H
 
-#include "core/base/embedded.h"
 #include "fixture.h"
-#include "primitives/call/cases.h"
+#include "moonloop/core/base/embedded.h"
+#include "moonloop/primitives/call/cases.h"
 
 typedef ml_Case Case;
 typedef ml_Cases Cases;

@@ -3,8 +3,8 @@
  */
 #include "fixture.h"
 
-#include "core/compare/equal.h"
-#include "primitives/call/render.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/primitives/call/render.h"
 
 #include <stdio.h>
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 typedef struct Fixture {
     ml_Ctx *module_cx;

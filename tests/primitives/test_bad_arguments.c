@@ -7,9 +7,9 @@
  */
 #include "fixture.h"
 
-#include "core/compare/equal.h"
-#include "core/walk.h"
-#include "primitives/call/render.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/primitives/call/render.h"
 
 #include <math.h>
 #include <stdio.h>

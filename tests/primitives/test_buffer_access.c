@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "primitives/trace.h"
+#include "moonloop/primitives/trace.h"
 
 static const char copy[] = "@T.prim_func\n"
                            "def main(A: T.Buffer((8,)), C: T.Buffer((8,))):\n"

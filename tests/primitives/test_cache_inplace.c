@@ -4,8 +4,8 @@
  */
 #include "fixture.h"
 
-#include "codegen/measure/check.h"
-#include "verify/verify.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/verify/verify.h"
 
 static void is_cached_quietly(const char *params, const char *body)
 {

@@ -4,9 +4,9 @@
  */
 #include "cases.h"
 
-#include "codegen/measure/check.h"
-#include "core/compare/equal.h"
-#include "primitives/call/render.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/primitives/call/render.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  */
 #include "fixture.h"
 
-#include "core/ctx_impl.h"
-#include "core/script/script.h"
+#include "moonloop/core/ctx_impl.h"
+#include "moonloop/core/script/script.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * up, and tensorize with what was registered. */
 #include "fixture.h"
 
-#include "codegen/measure/check.h"
-#include "primitives/call/render.h"
-#include "primitives/intrin.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/intrin.h"
 
 #include <stdio.h>
 #include <stdlib.h>

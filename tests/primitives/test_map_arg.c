@@ -5,10 +5,10 @@
  */
 #include "fixture.h"
 
-#include "core/compare/equal.h"
-#include "core/script/script.h"
-#include "primitives/call/args.h"
-#include "primitives/trace.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/primitives/call/args.h"
+#include "moonloop/primitives/trace.h"
 
 static const ml_IndexMap *seen; /* by the primitive, last */
 

@@ -3,7 +3,7 @@
  * resolves.
  */
 #include "fixture.h"
-#include "primitives/call/render.h"
+#include "moonloop/primitives/call/render.h"
 
 static ml_Uid uid_of(Fixture *fx, const char *name)
 {

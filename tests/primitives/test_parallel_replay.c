@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include "primitives/trace.h"
+#include "moonloop/primitives/trace.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

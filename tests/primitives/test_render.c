@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "primitives/call/render.h"
+#include "moonloop/primitives/call/render.h"
 
 static const char *shown(Fixture *fx, const ml_RenderOpts *o)
 {

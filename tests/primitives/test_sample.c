@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "primitives/rewrite/sample.h"
+#include "moonloop/primitives/rewrite/sample.h"
 
 /* ---- draws */
 

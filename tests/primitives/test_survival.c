@@ -2,7 +2,7 @@
  * which of them are gone after it (primitives 1.3 and "Handles" of each primitive). */
 #include "cases.h"
 
-#include "primitives/call/render.h"
+#include "moonloop/primitives/call/render.h"
 
 typedef struct Row {
     const char *file, *title; /* of a case */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "primitives/call/render.h"
+#include "moonloop/primitives/call/render.h"
 
 /* ---- entries */
 

@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "core/compare/equal.h"
+#include "moonloop/core/compare/equal.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "primitives/trace.h"
+#include "moonloop/primitives/trace.h"
 
 /* Written as the writer writes it, decisions last. */
 static const char all_kinds[] =

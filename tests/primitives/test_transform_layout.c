@@ -6,7 +6,7 @@
  */
 #include "fixture.h"
 
-#include "codegen/interp/interp.h"
+#include "moonloop/codegen/interp/interp.h"
 
 enum { MAX_RANK = 4, MAX_ARGS = 4 };
 

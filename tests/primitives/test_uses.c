@@ -2,7 +2,7 @@
  * consumers, homes and pipelines is what walks over the whole function say. */
 #include "fixture.h"
 
-#include "verify/verify.h"
+#include "moonloop/verify/verify.h"
 
 #include <stdlib.h>
 

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/index/index.h"
-#include "primitives/trace.h"
+#include "moonloop/core/index/index.h"
+#include "moonloop/primitives/trace.h"
+#include "moonloop/tune/db/db.h"
 #include "repl/run/run.h"
 #include "repl/view/pane/panes.h"
 #include "repl/view/view.h"
-#include "tune/db/db.h"
 
 /* ---- the fixture */
 

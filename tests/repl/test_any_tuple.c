@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 #include "repl/bind/bind.h"
 #include "repl/bind/schedule/calls.h"
 

@@ -4,7 +4,7 @@
  */
 #include "repl/fixture.h"
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/show/diff.h"
 #include "repl/show/show.h"
 

@@ -4,7 +4,8 @@ set -u
 root=$PWD out=${ML_OUT:-}
 [ -n "$out" ] || { echo 'not ok the build folder is known'; exit 1; }
 case $out in /*) ;; *) out=$root/$out ;; esac
-include=$(dirname "$out")/include
+include=$TMPDIR/include
+sh scripts/install-headers.sh "$(dirname "$out")/include" "$include" || echo 'not ok the headers are installed'
 cd "$TMPDIR" || exit 1
 san=${ML_SAN:+-fsanitize=$ML_SAN}
 
@@ -15,7 +16,7 @@ report() { # STATUS SENTENCE
 # shellcheck disable=SC2086
 ${CC:-gcc} -std=c11 -Wall -Wextra -Werror $san -I"$include" -o embed "$root/examples/embed.c" \
     "$out/libmoonloop.a" -lm -lpthread -ldl
-report $? 'examples/embed.c compiles against the public headers'
+report $? 'examples/embed.c compiles against the installed headers'
 MOONLOOP_WORKER= PATH=/usr/bin:/bin ./embed >text 2>err
 report $? 'it loads, schedules, checks and prints'
 grep -q '^interpreted: ' text && grep -qE 'not timed: LLVM|no-worker' text err
@@ -61,3 +62,13 @@ missing=$(sed -n 's/^ML_PRIMITIVE(\(.*\))$/\1/p' "$root/src/primitives/primitive
 done)
 [ -z "$missing" ]
 report $? "every primitive has a typed function${missing:+ ($missing)}"
+
+# Each header is enough by itself, in a program that knows nothing of this tree.
+export CC=${CC:-gcc} include
+# shellcheck disable=SC2016
+bad=$(cd "$include" && find moonloop -name '*.h' | sort | xargs -P "$(nproc)" -I{} sh -c '
+    echo "#include <{}>" | $CC -xc -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$include" - 2>&1 | grep -m 1 error')
+[ -z "$bad" ] && [ "$(find "$include" -name '*.h' | wc -l)" -gt 100 ]
+report $? "every installed header compiles alone${bad:+ ($bad)}"
+[ -z "$(cd "$include" && grep -rhE '^#[ \t]*include "' . | grep -v '"moonloop/')" ] && [ -z "$(find "$include" -type l)" ]
+report $? 'installed headers include each other below moonloop/, and are files'

@@ -8,15 +8,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "codegen/code/code.h"
-#include "codegen/machine/machine.h"
-#include "codegen/measure/check.h"
+#include "moonloop/codegen/code/code.h"
+#include "moonloop/codegen/machine/machine.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/tune/tune.h"
+#include "moonloop/work/roofs.h"
 #include "repl/bind/bind.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/command/command.h"
 #include "repl/host/json.h"
-#include "tune/tune.h"
-#include "work/roofs.h"
 
 enum { TRIALS = 200, ROOM = 1 << 16 };
 

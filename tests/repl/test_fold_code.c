@@ -6,8 +6,8 @@
 #include "../core/core_test.h"
 
 #include "../core/script/corpus.h"
-#include "core/compare/equal.h"
-#include "core/script/script.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/script.h"
 #include "repl/out/out.h"
 #include "repl/show/diff.h"
 

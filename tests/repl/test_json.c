@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/json/data.h"
-#include "core/json/json.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/core/json/json.h"
 #include "repl/command/command.h"
 #include "repl/out/interrupt.h"
 #include "repl/run/run.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "work/timing.h"
+#include "moonloop/work/timing.h"
 
 static bool can_time(void)
 {

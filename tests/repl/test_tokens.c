@@ -16,8 +16,8 @@
 #include <lauxlib.h>
 #include <lualib.h>
 
-#include "core/base/text.h"
-#include "primitives/tokens.h"
+#include "moonloop/core/base/text.h"
+#include "moonloop/primitives/tokens.h"
 
 static uint32_t seed = 1;
 

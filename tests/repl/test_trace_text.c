@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/base/embedded.h"
-#include "primitives/call/cases.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/base/embedded.h"
+#include "moonloop/primitives/call/cases.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 #include "repl/bind/bind.h"
 
 typedef struct Run {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/ctx.h"
+#include "moonloop/core/ctx.h"
 #include "repl/line/trial.h"
 
 enum { LONG_MS = 600000 }; /* no test fails because the machine is busy */

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "primitives/call/cases.h"
-#include "primitives/prim.h"
+#include "moonloop/primitives/call/cases.h"
+#include "moonloop/primitives/prim.h"
 #include "repl/host/host.h"
 #include "repl/house.h"
 #include "repl/view/act/act_impl.h"

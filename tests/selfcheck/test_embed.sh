@@ -1,7 +1,7 @@
 #!/bin/bash
 # The test of scripts/embed.sh: what is compiled in is byte for byte the file, under its short name.
 set -u
-embed=$PWD/scripts/embed.sh src=$PWD/src
+embed=$PWD/scripts/embed.sh include=${ML_OUT%/*}/include
 cd "$TMPDIR" || exit 1
 mkdir -p lua/a
 printf 'return "quoted\\n", 1 // 2 -- ??= \303\251\t%%s\r\n\n\nlast line without its end' >lua/a/odd.lua
@@ -10,7 +10,7 @@ printf 'x\n' >lua/plain.lua
 cat >main.c <<'END'
 #include <stdio.h>
 #include <string.h>
-#include "core/base/embedded.h"
+#include "moonloop/core/base/embedded.h"
 int main(int argc, char **argv)
 {
     for (const ml_EmbeddedFile *f = ml_lua_files; f->name; f++)
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 }
 END
 sh "$embed" ml_lua_files lua/ lua/a/odd.lua lua/empty.lua lua/plain.lua >files.c &&
-    ${CC:-gcc} -std=c11 -Wall -Wextra -Werror -I"$src" -o show main.c files.c ||
+    ${CC:-gcc} -std=c11 -Wall -Wextra -Werror -I"$include" -o show main.c files.c ||
     { echo 'not ok compiles'; exit 1; }
 
 [ "$(./show)" = $'a/odd.lua\nempty.lua\nplain.lua' ] && echo 'ok lists the names below the folder' ||

@@ -53,6 +53,8 @@ clean
 bash "$lint" >out && echo 'ok accepts what keeps the rules' || { echo 'not ok accepts what keeps the rules'; cat out; }
 clean && echo '#include "repl/b.h"' >>src/core/a.c
 finds 'an upward include' 'src/core/a.c:8: core may not include repl'
+clean && echo '#include "core/a.h"' >>src/core/a.c
+finds 'an include of the library that is not as it is installed' 'src/core/a.c:8: include "moonloop/core/a.h"'
 clean && echo '#include <repl/b.h>' >>src/core/a.c
 finds 'an include of ours as if it were of the system' 'src/core/a.c:8: <repl/b.h> is ours'
 clean && echo '#include "a.h"' >>src/core/a.c

@@ -3,7 +3,7 @@
  * foreign, too new, read only, locked, or on a full disk are named and left as they are.
  */
 #define _DEFAULT_SOURCE
-#include "tune/db/db.h"
+#include "moonloop/tune/db/db.h"
 
 #include <fcntl.h>
 #include <math.h>

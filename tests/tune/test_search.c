@@ -3,10 +3,10 @@
  * design space here is a matrix product with a few decisions, made through primitives.
  */
 #define _DEFAULT_SOURCE
-#include "tune/tune.h"
+#include "moonloop/tune/tune.h"
 
-#include "codegen/code/code.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/code/code.h"
+#include "moonloop/core/script/script.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
  * Source: interaction 8.
  */
 #include "../core/core_test.h"
-#include "verify/count/counts.h"
+#include "moonloop/verify/count/counts.h"
 #include "verify/verify_test.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
  * at which the int64 path gives up and which changes no truth.
  */
 #include "../core/core_test.h"
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 #include "verify/verify_test.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* Keys that grow as the loops run, against all pairs of iterations of small loops; and what
  * counts where an instance runs several times. */
-#include "verify/order/self_deps.h"
+#include "moonloop/verify/order/self_deps.h"
 #include "verify_test.h"
 
 enum { LOOPS = 3, KEYS = 3, MAX = 4, PROGRAMS = 4000 };

@@ -1,5 +1,5 @@
 /* Sums of digits: every way and every value of small ones, one by one. */
-#include "verify/count/lattice.h"
+#include "moonloop/verify/count/lattice.h"
 
 #include "../core/core_test.h"
 

@@ -5,7 +5,7 @@
  */
 #include "verify_test.h"
 
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 #define HEAD                                                                               \
     "@T.prim_func\ndef f(A: T.Buffer((16,), \"float32\"), C: T.Buffer((16,), "             \

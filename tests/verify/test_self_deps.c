@@ -1,6 +1,6 @@
 /* Orders of the instances of a block, against all pairs of instances: of small random
  * accesses exactly, of symbolic sizes one-sided; and which blocks run in any order. */
-#include "verify/order/self_deps.h"
+#include "moonloop/verify/order/self_deps.h"
 #include "verify_test.h"
 
 enum { LOOPS = 3, DIMS = 2, MAX = 4, PROGRAMS = 1500 };

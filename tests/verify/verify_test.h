@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "core/script/script.h"
-#include "verify/verify.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/verify/verify.h"
 
 typedef struct Prog {
     ml_Ctx *cx;

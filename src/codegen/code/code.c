@@ -1,5 +1,5 @@
 /* code - the table of backends, and the way of a question to the one that answers. */
-#include "codegen/code/code.h"
+#include "moonloop/codegen/code/code.h"
 
 #include "config.h"
 
@@ -8,7 +8,7 @@
 #define DECLARE_0(name)
 #define DECLARE(have, name)                             DECLARE_##have(name)
 #define ML_BACKEND(name, have, title, release, without) DECLARE(have, name)
-#include "codegen/code/backends.def"
+#include "moonloop/codegen/code/backends.def"
 #undef ML_BACKEND
 
 #define BACKEND_1(name)     &ml_backend_##name
@@ -17,7 +17,7 @@
 const ml_BackendRow ml_backends[] = {
 #define ML_BACKEND(name, have, title, release, without)                                    \
     {#name, title, release, BACKEND(have, name), without},
-#include "codegen/code/backends.def"
+#include "moonloop/codegen/code/backends.def"
 #undef ML_BACKEND
 };
 const size_t ml_n_backends = ML_COUNT(ml_backends);

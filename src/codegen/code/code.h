@@ -9,8 +9,8 @@
 #ifndef ML_CODEGEN_CODE_H
 #define ML_CODEGEN_CODE_H
 
-#include "codegen/target/target.h"
-#include "core/stmt.h"
+#include "moonloop/codegen/target/target.h"
+#include "moonloop/core/stmt.h"
 
 /* ---- what is asked */
 typedef enum ml_OptLevel {

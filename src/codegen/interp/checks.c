@@ -2,7 +2,7 @@
  * checks - what a block promises, checked at run time: its regions, the shapes of its match
  * targets, the domains of its iterators.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 static bool in_a_box(const ml_Cell *r, const ml_BoxCheck *c)
 {

@@ -9,8 +9,8 @@
 #ifndef ML_CODEGEN_INTERP_CODE_H
 #define ML_CODEGEN_INTERP_CODE_H
 
-#include "codegen/interp/interp.h"
-#include "core/vec.h"
+#include "moonloop/codegen/interp/interp.h"
+#include "moonloop/core/vec.h"
 
 /* What a map holds, as its owner may change it. */
 static inline void *ml_owned(const void *p)

@@ -4,9 +4,9 @@
  * The code ran in a fork that is dropped; only numbers, nodes of the program and texts
  * copied by ml_fail leave it.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
-#include "core/spans.h"
+#include "moonloop/core/spans.h"
 
 #include <stdio.h>
 

@@ -6,7 +6,7 @@
  * scope (an arm, a loop body) takes its entries back when it ends, so an entry is found
  * only where the instruction that computed it has run.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 uint32_t ml_gen_emit(ml_Gen *g, ml_Inst op, unsigned x, int64_t d, int64_t a, int64_t b,
                      int64_t c)

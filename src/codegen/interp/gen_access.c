@@ -8,9 +8,9 @@
  * that the text itself decides (the index is the region's minimum, or the region is the
  * whole dimension) is left out. Source: ir-and-analysis 1.4, 1.6.
  */
-#include "codegen/interp/code.h"
-#include "core/run_on.h"
-#include "verify/view.h"
+#include "moonloop/codegen/interp/code.h"
+#include "moonloop/core/run_on.h"
+#include "moonloop/verify/view.h"
 
 /* ---------------------------------------------------------------- buffers */
 

@@ -4,7 +4,7 @@
  * What cannot be executed here (external routines, asynchronous copies, tensor-core
  * operations) becomes an instruction that fails by name when it is reached.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 static uint32_t arg(ml_Gen *g, const ml_Expr *e, size_t k, unsigned lane)
 {
@@ -304,7 +304,7 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     }
     case ML_OP_REINTERPRET: return reinterpret(g, e, lane);
 #define ML_OP(ID, ...) case ML_OP_##ID:
-#include "core/ops_math.def"
+#include "moonloop/core/ops_math.def"
 #undef ML_OP
         return math1(g, e, lane);
     case ML_OP_ISNAN:

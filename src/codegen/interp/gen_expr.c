@@ -5,7 +5,7 @@
  * broadcast's its operand, a shuffle's the lane it picks. Both arms of select are computed,
  * of if_then_else only the one taken. Source: ir-and-analysis 1.2.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 static unsigned lane_of(const ml_Expr *e, unsigned lane)
 {

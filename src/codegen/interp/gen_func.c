@@ -6,7 +6,7 @@
  * equal. A called function is compiled in place, its buffers over the caller's memory.
  * Source: lowering-and-codegen 5.3.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 static bool bad(ml_Gen *g, const char *text)
 {

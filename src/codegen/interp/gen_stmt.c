@@ -5,7 +5,7 @@
  * point, body. Loops of every kind run in order; parallel, vectorized and thread-bound ones
  * also keep the stamps by which races are found. Source: ir-and-analysis 1.5, 1.6.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 /* ---------------------------------------------------------------- loops */
 

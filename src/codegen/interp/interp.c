@@ -5,9 +5,9 @@
  * an error is described by numbers and nodes of the program, and set in the caller's
  * context once the fork is about to go.
  */
-#include "codegen/interp/interp.h"
+#include "moonloop/codegen/interp/interp.h"
 
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 ml_Gen *ml_gen_new(ml_Ctx *cx, const ml_Module *m, const ml_InterpOpts *opts)
 {

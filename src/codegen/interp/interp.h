@@ -12,7 +12,7 @@
 #ifndef ML_CODEGEN_INTERP_H
 #define ML_CODEGEN_INTERP_H
 
-#include "codegen/tensor/tensor.h"
+#include "moonloop/codegen/tensor/tensor.h"
 
 /* One argument per parameter of the function: a tensor where the parameter has a buffer or
  * is a data pointer, else a number (f for floats, i otherwise). Size variables are found

@@ -6,7 +6,7 @@
  * type itself (double has more than 2p + 2 bits; Figueroa 1995). fma needs more care: below
  * double it is rounded to odd first, so that the second rounding sees which side it is on.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * memory - the memory of allocated buffers: taken when the allocation is reached, kept for
  * the next time it is reached, counted against the limit of the run.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 #include <stdlib.h>
 

@@ -7,8 +7,8 @@
  * A buffer of scope global is shared by the whole grid, so its prefix ends above the
  * outermost blockIdx loop (lowering-and-codegen 2.4).
  */
-#include "codegen/interp/code.h"
-#include "core/walk.h"
+#include "moonloop/codegen/interp/code.h"
+#include "moonloop/core/walk.h"
 
 typedef struct Common {
     const ml_Stmt *stack[ML_MAX_PAR];

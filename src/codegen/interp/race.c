@@ -12,7 +12,7 @@
  * threadIdx do not conflict at those levels; and in memory that lowering gives each
  * iteration its own copy of, only reading what another iteration stored last is a conflict.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 enum { W_CHANGE, W_STORE, W_CLASS, W_READS };
 

@@ -5,7 +5,7 @@
  * 64 bits are kept sign- or zero-extended, bools are 0 or 1, floats are doubles that hold a
  * value of their type.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 #include <math.h>
 #include <stdlib.h>

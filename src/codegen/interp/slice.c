@@ -7,7 +7,7 @@
  * written), so it keeps at least what matters. A jump forward over nothing that is kept is
  * left out: both ways are the same then. Loops and calls that nobody can look into stay.
  */
-#include "codegen/interp/code.h"
+#include "moonloop/codegen/interp/code.h"
 
 enum { DROP, ADDRESS, WHOLE }; /* of an access: the address alone, or its value too */
 

@@ -5,13 +5,13 @@
  * The text is read into the kernel's own context, so that nothing of the schedule it came
  * from is needed later, and the worker reads the same text.
  */
-#include "codegen/kernel/kernel.h"
+#include "moonloop/codegen/kernel/kernel.h"
 
-#include "codegen/kernel/kernel_impl.h"
-#include "codegen/worker/message.h"
+#include "moonloop/codegen/kernel/kernel_impl.h"
+#include "moonloop/codegen/worker/message.h"
 
-#include "core/script/script.h"
-#include "core/walk.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/core/walk.h"
 
 #include <stdlib.h>
 

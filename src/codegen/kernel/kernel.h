@@ -9,7 +9,7 @@
 #ifndef ML_CODEGEN_KERNEL_H
 #define ML_CODEGEN_KERNEL_H
 
-#include "codegen/machine/engine.h"
+#include "moonloop/codegen/machine/engine.h"
 
 typedef struct ml_BuildOpts {
     ml_Target target;

@@ -2,9 +2,9 @@
  * kernel_header - the C prototypes of a saved kernel, and what the words of a call are.
  * Source: lowering-and-codegen 5.2, 7.7.
  */
-#include "codegen/kernel/kernel_impl.h"
+#include "moonloop/codegen/kernel/kernel_impl.h"
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 #include <ctype.h>
 

@@ -2,8 +2,8 @@
 #ifndef ML_CODEGEN_KERNEL_IMPL_H
 #define ML_CODEGEN_KERNEL_IMPL_H
 
-#include "codegen/kernel/kernel.h"
-#include "codegen/runtime/runtime.h"
+#include "moonloop/codegen/kernel/kernel.h"
+#include "moonloop/codegen/runtime/runtime.h"
 
 enum { ML_BUILT_SETS = 4 };
 

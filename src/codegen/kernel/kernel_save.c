@@ -6,9 +6,9 @@
  * failure leaves the old one. Source: lowering-and-codegen 7.7.
  */
 #define _GNU_SOURCE /* NOLINT: memfd_create, memmem */
-#include "codegen/kernel/kernel_impl.h"
+#include "moonloop/codegen/kernel/kernel_impl.h"
 
-#include "core/base/file.h"
+#include "moonloop/core/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

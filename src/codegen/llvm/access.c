@@ -6,7 +6,7 @@
  * gather or scatter. Masked lanes are not touched and read as 0. A scatter writes in the
  * order of the lanes. Source: lowering-and-codegen 7.3.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 typedef struct Access {
     const ml_Buffer *b;

@@ -6,7 +6,7 @@
  * loop is an instruction of its own (hoisted) and neighbours share all but a displacement.
  * Source: lowering-and-codegen 7.2, 7.3.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 enum { MAX_TERMS = 48, MAX_SPLIT = 4096 /* nodes, as a tree */ };
 

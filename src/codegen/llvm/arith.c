@@ -6,7 +6,7 @@
  * the machine's instructions are: the second operand wins on NaN. A product and a sum are
  * contracted (fmuladd) unless that is forbidden. Source: lowering-and-codegen 7.3.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 /* The literal that e is, or a broadcast of it. */
 static bool literal(const ml_Expr *e, int64_t *v)

@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 static LLVMValueRef bad(ml_Cg *g, const ml_Expr *e, unsigned n)
 {
@@ -470,7 +470,7 @@ LLVMValueRef ml_cg_call(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
     case ML_OP_FMA: return fma_of(g, e, lane0, n);
     case ML_OP_REINTERPRET: return reinterpret(g, e, lane0, n);
 #define ML_OP(ID, ...) case ML_OP_##ID:
-#include "core/ops_math.def"
+#include "moonloop/core/ops_math.def"
 #undef ML_OP
     case ML_OP_POW:
     case ML_OP_FMOD:

@@ -11,11 +11,11 @@
 #ifndef ML_CODEGEN_LLVM_EMIT_H
 #define ML_CODEGEN_LLVM_EMIT_H
 
-#include "codegen/code/code.h"
-#include "codegen/lower/lower.h"
-#include "codegen/tensor/tensor.h"
-#include "core/error.h"
-#include "core/vec.h"
+#include "moonloop/codegen/code/code.h"
+#include "moonloop/codegen/lower/lower.h"
+#include "moonloop/codegen/tensor/tensor.h"
+#include "moonloop/core/error.h"
+#include "moonloop/core/vec.h"
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Core.h>
@@ -30,7 +30,7 @@
 /* Of AArch64 there is no declaration in the headers that this build may have. */
 typedef struct ml_LlvmApi {
 #define ML_LLVM(name) __typeof__(LLVM##name) *name; /* NOLINT: a declaration */
-#include "codegen/llvm/llvm.def"
+#include "moonloop/codegen/llvm/llvm.def"
 #undef ML_LLVM
 } ml_LlvmApi;
 

@@ -5,7 +5,7 @@
  * taken, with a vector condition both under a mask of lanes, which loads respect. A scalar
  * that reads memory inside a masked vector is computed only if some lane is on.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 /* Expressions are shared graphs; one that is larger than this as a tree is not compiled. */
 enum { MAX_TREE = 1 << 20, CHEAP_ARM = 16 };

@@ -7,8 +7,8 @@
  * (each has its alias scope) unless the function's attribute tir.noalias is false.
  * Source: lowering-and-codegen 5.2, 7.3.
  */
-#include "codegen/llvm/emit.h"
-#include "codegen/runtime/runtime.h"
+#include "moonloop/codegen/llvm/emit.h"
+#include "moonloop/codegen/runtime/runtime.h"
 
 enum { MAX_SCOPES = 200 };
 

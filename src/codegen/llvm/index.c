@@ -6,7 +6,7 @@
  * arithmetic may be done in 64 bits without sign extensions in the loop, and never wraps.
  * Source: lowering-and-codegen 7.3.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 enum { MAX_AFFINE = 4096 }; /* nodes of a vector index, as a tree */
 

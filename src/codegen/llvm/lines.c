@@ -6,7 +6,7 @@
  * skipped by its length). LLVM's C interface reads no DWARF. Source: lowering-and-codegen
  * 7.1; DWARF 5, section 6.2.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
  * next. What objects import is defined by address, so that nothing must be exported; other
  * names are looked for in the process. Source: lowering-and-codegen 7.1, 7.2.
  */
-#include "codegen/llvm/emit.h"
-#include "codegen/runtime/runtime.h"
+#include "moonloop/codegen/llvm/emit.h"
+#include "moonloop/codegen/runtime/runtime.h"
 
 #include <dlfcn.h>
 #include <math.h>

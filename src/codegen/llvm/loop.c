@@ -3,7 +3,7 @@
  *
  * Source: lowering-and-codegen 7.3.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 void ml_cg_scope(ml_Cg *g, const ml_Stmt *s)
 {

@@ -4,7 +4,7 @@
  *
  * A function of libm is called lane by lane. Source: lowering-and-codegen 7.8.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 static const char *libm_name(ml_OpId op, bool wide)
 {

@@ -5,7 +5,7 @@
  * or in one arm of a branch is taken back at its end, what reads memory at the end of its
  * statement. Open addressing; a key stays when its value is taken back.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 enum { MEMO_FIRST = 256 };
 

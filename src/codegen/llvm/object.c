@@ -4,7 +4,7 @@
  * Pipelines are those of lowering-and-codegen 7.2: light by default, for what comes from
  * lowering is already vectorized, unrolled and tiled.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 #include <stdlib.h>
 

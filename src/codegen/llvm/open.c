@@ -6,7 +6,7 @@
  * LD_LIBRARY_PATH, the linker's cache, the usual folders. Source: DESIGN 4;
  * lowering-and-codegen 7.1.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -142,7 +142,7 @@ static bool fill_table(ml_Ctx *cx, ml_Llvm *ll)
     ll->api.name = (__typeof__(ll->api.name))function(ll->lib, "LLVM" #name);              \
     if (ll->api.name == NULL)                                                              \
         missing = "LLVM" #name;
-#include "codegen/llvm/llvm.def"
+#include "moonloop/codegen/llvm/llvm.def"
 #undef ML_LLVM
     if (missing == NULL)
         return true;

@@ -8,9 +8,9 @@
  * assertion ends its chunk; the others finish; the least number is returned. A parallel
  * loop inside another runs serially. Source: lowering-and-codegen 7.5.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 enum { STATUS, COUNTER, EXTENT, CONTROL, FIRST_CAPTURED };
 

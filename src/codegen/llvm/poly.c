@@ -6,7 +6,7 @@
  * and pow below 2. sin and cos of |x| >= 2^15 go to libm; pow computes in double. Source:
  * lowering-and-codegen 7.8; reductions after Cody and Waite.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 typedef struct Poly { /* the emission of one function */
     ml_Cg *g;

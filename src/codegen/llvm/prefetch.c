@@ -6,7 +6,7 @@
  * accesses: a part that inner loops do not change, and offsets from it that inner loops,
  * lanes and constants run through. Source: lowering-and-codegen 7.3.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 enum { LINE = 64, MAX_LINES = 256, MAX_INNER = 8 };
 

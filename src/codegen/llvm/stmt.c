@@ -5,8 +5,8 @@
  * the function (allocated in its entry block); the rest comes from the workspace and is
  * given back on every way out, last taken first. Source: lowering-and-codegen 5.4, 7.6.
  */
-#include "codegen/llvm/emit.h"
-#include "codegen/runtime/runtime.h"
+#include "moonloop/codegen/llvm/emit.h"
+#include "moonloop/codegen/runtime/runtime.h"
 
 enum { MAX_STACK = 64 << 10, STACK_ALIGN = 64 };
 

@@ -7,7 +7,7 @@
  * (double and integer sources, fma) it is rounded to odd first. Source: lowering-and-
  * codegen 6; Figueroa 1995; Boldo and Melquiond 2008.
  */
-#include "codegen/llvm/emit.h"
+#include "moonloop/codegen/llvm/emit.h"
 
 #include <math.h>
 

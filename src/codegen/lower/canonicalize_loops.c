@@ -3,7 +3,7 @@
  * becomes `for v in [0, ceildiv(e, s))` with v*s + m for v in its body. The loop keeps its
  * variable, kind and annotations. Source: lowering-and-codegen 2.1.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 static const char PASS[] = "canonicalize_loops";
 

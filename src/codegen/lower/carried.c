@@ -8,7 +8,7 @@
  * serial loop. A parallel loop needs no proof: its iterations have their own copies, and
  * reading what another one wrote is a race (DESIGN 4). Source: lowering-and-codegen 2.4.
  */
-#include "codegen/lower/plan.h"
+#include "moonloop/codegen/lower/plan.h"
 
 const ml_Stmt *ml_plan_content(const ml_PlanNode *n)
 {

@@ -2,8 +2,8 @@
 #ifndef ML_CODEGEN_LOWER_COMPACT_H
 #define ML_CODEGEN_LOWER_COMPACT_H
 
-#include "codegen/lower/lower_impl.h"
-#include "verify/view.h"
+#include "moonloop/codegen/lower/lower_impl.h"
+#include "moonloop/verify/view.h"
 
 typedef struct ml_Compact {
     const ml_Buffer *buffer;

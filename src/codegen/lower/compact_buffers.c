@@ -8,10 +8,10 @@
  * be said in terms of the place of the allocation leaves a dimension as it is.
  * Source: lowering-and-codegen 2.8.
  */
-#include "codegen/lower/compact.h"
+#include "moonloop/codegen/lower/compact.h"
 
-#include "core/run_on.h"
-#include "verify/verify.h"
+#include "moonloop/core/run_on.h"
+#include "moonloop/verify/verify.h"
 
 static const char PASS[] = "compact_buffers";
 

@@ -2,7 +2,7 @@
  * compact_shape - the shape, strides and minima that a compacted buffer gets, and the
  * program over the new buffers. Source: lowering-and-codegen 2.8.
  */
-#include "codegen/lower/compact.h"
+#include "moonloop/codegen/lower/compact.h"
 
 /* ---------------------------------------------------------------- buffer_dim_align */
 

@@ -6,7 +6,7 @@
  * under, relaxed over a loop when it ends, against each box read. Conservative: what is not
  * understood is not written, and is read whole.
  */
-#include "codegen/lower/plan.h"
+#include "moonloop/codegen/lower/plan.h"
 
 typedef struct Box {
     ml_Interval *dims;

@@ -8,9 +8,9 @@
  * more elements than int32 counts; then it is done in int64 from the variables on.
  * Source: lowering-and-codegen 2.16, 5.2, 7.3.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 static const char PASS[] = "flatten_buffers";
 

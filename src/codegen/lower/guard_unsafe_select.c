@@ -3,7 +3,7 @@
  * what is not pure it becomes if_then_else, which evaluates the chosen one. Selects of
  * vectors keep their form: their loads are masked. Source: lowering-and-codegen 3.8.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 static bool unsafe(const ml_Expr *e)
 {

@@ -3,7 +3,7 @@
  * outside. Conditions that read memory or call what is not pure stay where they are, and so
  * do those of parallel loops, where moving gains nothing. Source: lowering-and-codegen 3.7.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 static bool divides(const ml_Expr *e, void *user)
 {

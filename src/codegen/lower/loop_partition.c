@@ -8,9 +8,9 @@
  * mask. A parallel loop is not cut either, since each part would be a parallel region of
  * its own: its body gets both forms under a condition. Source: lowering-and-codegen 3.2.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 enum { MOST_STATEMENTS = 4096, MOST_CONDITIONS = 32 };
 

@@ -5,18 +5,18 @@
  * lowering with the pass, the function, the statement and the rule. With debug_verify the
  * result of each pass is checked against its stage. Source: lowering-and-codegen 1.
  */
-#include "codegen/lower/lower.h"
+#include "moonloop/codegen/lower/lower.h"
 
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 #include <stdarg.h>
 
 const ml_Pass ml_passes[] = {
 #define ML_PASS(name, in, out, pipes, help)                                                \
     {#name, ML_STAGE_##in, ML_STAGE_##out, ML_PIPE_##pipes, ml_pass_##name, help},
-#include "codegen/lower/passes.def"
+#include "moonloop/codegen/lower/passes.def"
 #undef ML_PASS
 };
 const size_t ml_n_passes = ML_COUNT(ml_passes);

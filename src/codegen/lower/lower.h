@@ -11,9 +11,9 @@
 #ifndef ML_CODEGEN_LOWER_H
 #define ML_CODEGEN_LOWER_H
 
-#include "codegen/target/target.h"
-#include "core/arith/arith.h"
-#include "core/stmt.h"
+#include "moonloop/codegen/target/target.h"
+#include "moonloop/core/arith/arith.h"
+#include "moonloop/core/stmt.h"
 
 /* Program stages (1.1); each implies the invariants listed there. */
 typedef enum ml_Stage {

@@ -5,12 +5,12 @@
 #ifndef ML_CODEGEN_LOWER_IMPL_H
 #define ML_CODEGEN_LOWER_IMPL_H
 
-#include "codegen/lower/lower.h"
-#include "core/arith/region.h"
+#include "moonloop/codegen/lower/lower.h"
+#include "moonloop/core/arith/region.h"
 
 #define ML_PASS(name, in, out, pipes, help)                                                \
     const ml_Func *ml_pass_##name(ml_Lower *lo, const ml_Func *f);
-#include "codegen/lower/passes.def"
+#include "moonloop/codegen/lower/passes.def"
 #undef ML_PASS
 
 /* Loop annotation that marks a loop with a break or continue of its own: it stays as it

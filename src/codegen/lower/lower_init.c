@@ -3,7 +3,7 @@
  * reduction iterators are at the minimum of their domains". What the init writes is then
  * also read by the block. Source: lowering-and-codegen 2.3.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 static const ml_Expr *at_first(ml_Ctx *cx, const ml_Block *b)
 {

@@ -6,7 +6,7 @@
  * Ranges are those of the loops around; a division whose operand is a vector is looked at
  * through its ramp. Source: lowering-and-codegen 3.9.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 typedef struct IntrinsicWalk {
     ml_Arith *ar;

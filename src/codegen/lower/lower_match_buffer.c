@@ -4,10 +4,10 @@
  * rest must agree provably. Outside in: the source of a nested view is then never a view.
  * Source: lowering-and-codegen 2.11.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
-#include "core/run_on.h"
-#include "verify/view.h"
+#include "moonloop/core/run_on.h"
+#include "moonloop/verify/view.h"
 
 static const char PASS[] = "lower_match_buffer";
 

@@ -4,7 +4,7 @@
  * disappear, annotations pragma_* become attributes around. Thread-bound loops are refused:
  * this is the pipeline of CPUs. Source: lowering-and-codegen 2.15.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 static const char PASS[] = "lower_opaque";
 

@@ -3,7 +3,7 @@
  * the number, then every size that is no parameter of its own; and the signature, which
  * says the same of the function before lowering. Source: lowering-and-codegen 5.2.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 static const char PASS[] = "make_body";
 

@@ -3,7 +3,7 @@
  * their binding values. Outside in, so that the bindings of a nested block are free of
  * outer iterators when their turn comes. Source: lowering-and-codegen 2.5.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 static const char PASS[] = "make_opaque";
 

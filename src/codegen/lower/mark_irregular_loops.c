@@ -3,7 +3,7 @@
  * the annotation irregular_loop_mark and is left as it is by later passes.
  * Source: lowering-and-codegen 2.13.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 static const char PASS[] = "mark_irregular_loops";
 

@@ -2,8 +2,8 @@
 #ifndef ML_CODEGEN_LOWER_PLAN_H
 #define ML_CODEGEN_LOWER_PLAN_H
 
-#include "codegen/lower/lower_impl.h"
-#include "verify/verify.h"
+#include "moonloop/codegen/lower/lower_impl.h"
+#include "moonloop/verify/verify.h"
 
 typedef struct ml_PlanNode { /* a loop or block */
     struct ml_PlanNode *up;

@@ -8,7 +8,7 @@
  * is carried (carried.c), and for global memory above blockIdx. A second walk moves the
  * allocations. Source: lowering-and-codegen 2.4.
  */
-#include "codegen/lower/plan.h"
+#include "moonloop/codegen/lower/plan.h"
 
 static const char PASS[] = "plan_allocations";
 

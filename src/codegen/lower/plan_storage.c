@@ -8,7 +8,7 @@
  * scalars, and buffers whose address is passed on do not share. A buffer whose size depends
  * on a variable of a loop stays where it is. Source: lowering-and-codegen 4.1.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 enum { FACTOR = 16, LEAST_BYTES = 5 };
 

@@ -6,9 +6,9 @@
  * whose only statement updates one element (or vector) of a buffer in memory loads it
  * before, keeps it in a local one, and stores it after. Source: lowering-and-codegen 7.4.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 enum { MOST_VECTORS = 64, MOST_BYTES = 8192 };
 

@@ -3,7 +3,7 @@
  * already (a load of the same element). Calls with effects in conditions and bounds stay.
  * Source: lowering-and-codegen 3.8.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 static const ml_Stmt *nothing(ml_Ctx *cx, const ml_Stmt *at)
 {

@@ -3,7 +3,7 @@
  * quotient and the remainder of one number by c2 are then seen by what makes code of them
  * as one division. Source: lowering-and-codegen 3.8.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 static const ml_Expr *form(ml_Ctx *cx, const ml_Expr *e, void *user)
 {

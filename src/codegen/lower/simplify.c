@@ -3,7 +3,7 @@
  * ranges of loops and the conditions that hold; what is proved of an `if` or a predicate
  * is taken out. Source: lowering-and-codegen 1.2, 3.8.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 typedef struct Simplifier {
     ml_Arith *ar;

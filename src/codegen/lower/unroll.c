@@ -7,7 +7,7 @@
  * would be more than 65,536 statements: a slip at the prompt cannot hang it.
  * Source: lowering-and-codegen 3.6.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 enum { MOST_STATEMENTS = 65536 };
 

@@ -8,9 +8,9 @@
  * of that width, those of an extent that is not known into machine vectors and a serial
  * rest. Source: lowering-and-codegen 3.3.
  */
-#include "codegen/lower/vectorize.h"
+#include "moonloop/codegen/lower/vectorize.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 typedef struct Vectorizer {
     ml_Lower *lo;

@@ -5,7 +5,7 @@
 #ifndef ML_CODEGEN_VECTORIZE_H
 #define ML_CODEGEN_VECTORIZE_H
 
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
 typedef struct ml_Vectorize {
     ml_Lower *lo;

@@ -6,7 +6,7 @@
  * else that depends on the lane becomes an operation of vectors, its scalar operands
  * broadcast. Source: lowering-and-codegen 3.3.
  */
-#include "codegen/lower/vectorize.h"
+#include "moonloop/codegen/lower/vectorize.h"
 
 static const ml_Expr *obstacle(ml_Vectorize *v, const ml_Expr *e, const char *why)
 {

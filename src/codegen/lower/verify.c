@@ -3,9 +3,9 @@
  * a span on every statement (lists and statements that do nothing excepted).
  * Source: lowering-and-codegen 1.1.
  */
-#include "codegen/lower/lower_impl.h"
+#include "moonloop/codegen/lower/lower_impl.h"
 
-#include "verify/verify.h"
+#include "moonloop/verify/verify.h"
 
 typedef struct Check {
     ml_Ctx *cx;

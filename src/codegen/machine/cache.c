@@ -5,12 +5,12 @@
  * The file is written beside itself and renamed, so that a reader sees one or the other. A
  * file that cannot be understood is as good as none. Source: interaction 2, 8.
  */
-#include "codegen/machine/machine.h"
+#include "moonloop/codegen/machine/machine.h"
 
 #include "config.h"
-#include "core/base/arena.h"
-#include "core/base/file.h"
-#include "core/json/json.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/base/file.h"
+#include "moonloop/core/json/json.h"
 
 #include <math.h>
 #include <stdio.h>

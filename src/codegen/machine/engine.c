@@ -1,7 +1,7 @@
 /* engine - workers, and times that were measured. */
-#include "codegen/machine/engine.h"
+#include "moonloop/codegen/machine/engine.h"
 
-#include "codegen/machine/machine.h"
+#include "moonloop/codegen/machine/machine.h"
 
 #include <math.h>
 #include <stdlib.h>

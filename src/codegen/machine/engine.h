@@ -5,7 +5,7 @@
 #ifndef ML_CODEGEN_ENGINE_H
 #define ML_CODEGEN_ENGINE_H
 
-#include "codegen/measure/compiled.h"
+#include "moonloop/codegen/measure/compiled.h"
 
 typedef struct ml_Engine ml_Engine;
 ML_GIVES ml_Engine *ml_engine_new(void);

@@ -6,7 +6,7 @@
  * on, so that extensions which only large cores have count more than the name.
  * Source: lowering-and-codegen 8.1.
  */
-#include "codegen/machine/machine.h"
+#include "moonloop/codegen/machine/machine.h"
 
 #include <math.h>
 #include <stdio.h>

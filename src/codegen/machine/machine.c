@@ -2,7 +2,7 @@
  * machine - what an engine knows of its machine, and what follows from it for a kernel.
  * Source: interaction 8; lowering-and-codegen 8.1.
  */
-#include "codegen/machine/machine.h"
+#include "moonloop/codegen/machine/machine.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
 #ifndef ML_CODEGEN_MACHINE_H
 #define ML_CODEGEN_MACHINE_H
 
-#include "codegen/machine/engine.h"
+#include "moonloop/codegen/machine/engine.h"
 
 /* Instruction kinds with a peak of their own. */
 typedef enum ml_MachineKind {

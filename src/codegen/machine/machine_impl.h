@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_MACHINE_IMPL_H
 #define ML_CODEGEN_MACHINE_IMPL_H
 
-#include "codegen/machine/machine.h"
+#include "moonloop/codegen/machine/machine.h"
 
 /* A loop over independent accumulators, `n` times (a parameter), on `nt` threads (another).
  * Its arguments: S, what the accumulators start with, X, two operands, Y, where they end.

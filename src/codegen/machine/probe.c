@@ -7,7 +7,7 @@
  * time counts: what disturbs a probe can only make it slower.
  * Source: lowering-and-codegen 8.1, 12; workloads 10.
  */
-#include "codegen/machine/machine_impl.h"
+#include "moonloop/codegen/machine/machine_impl.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  * out, since every result is stored. Threads are kept on their own parts by stride_pattern.
  * Source: lowering-and-codegen 7.4, 8.1.
  */
-#include "codegen/machine/machine_impl.h"
+#include "moonloop/codegen/machine/machine_impl.h"
 
 enum { PAGE = 4096 };
 

@@ -1,5 +1,5 @@
 /* bound - the start in the next wider type, and what its distance from the start says. */
-#include "codegen/measure/bound.h"
+#include "moonloop/codegen/measure/bound.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
 #ifndef ML_CODEGEN_BOUND_H
 #define ML_CODEGEN_BOUND_H
 
-#include "codegen/measure/check.h"
-#include "codegen/measure/widen.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/codegen/measure/widen.h"
 
 /* What the widened start left; args are NULL where it could not be computed. */
 typedef struct ml_WideRun {

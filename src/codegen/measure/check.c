@@ -4,8 +4,8 @@
  * Both run in the interpreter, so bounds, races, undefined reads and regions are checked on
  * the way. Inputs that the reference does not write must be unchanged after both runs.
  */
-#include "codegen/measure/check.h"
-#include "codegen/measure/reference.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/codegen/measure/reference.h"
 
 #include <math.h>
 

@@ -4,8 +4,8 @@
 #ifndef ML_CODEGEN_CHECK_H
 #define ML_CODEGEN_CHECK_H
 
-#include "codegen/interp/interp.h"
-#include "codegen/params/param_roles.h"
+#include "moonloop/codegen/interp/interp.h"
+#include "moonloop/codegen/params/param_roles.h"
 
 typedef struct ml_CheckOpts {
     ml_Fill inputs;

@@ -1,7 +1,7 @@
 /* compiled - what is run where, and what is compared. */
-#include "codegen/measure/compiled.h"
-#include "codegen/measure/reference.h"
-#include "core/compare/equal.h"
+#include "moonloop/codegen/measure/compiled.h"
+#include "moonloop/codegen/measure/reference.h"
+#include "moonloop/core/compare/equal.h"
 
 enum { KEPT_BYTES = 512 << 20, REFERENCE_SECONDS = 120 };
 

@@ -5,7 +5,7 @@
 #ifndef ML_CODEGEN_COMPILED_H
 #define ML_CODEGEN_COMPILED_H
 
-#include "codegen/measure/run.h"
+#include "moonloop/codegen/measure/run.h"
 
 #define ML_COMPILED_MOST INT64_C(1000000000000) /* iterations that anybody can wait for */
 enum {

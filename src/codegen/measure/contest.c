@@ -1,8 +1,8 @@
 /* contest - samples of programs by turns, and what they say together. */
-#include "codegen/measure/contest.h"
+#include "moonloop/codegen/measure/contest.h"
 
-#include "codegen/worker/timing.h"
-#include "core/vec.h"
+#include "moonloop/codegen/worker/timing.h"
+#include "moonloop/core/vec.h"
 
 /* Median, minimum and the rest of samples in any order. */
 static void summarise_samples(ml_Ctx *cx, const double *samples, size_t n,

@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_CONTEST_H
 #define ML_CODEGEN_CONTEST_H
 
-#include "codegen/measure/run.h"
+#include "moonloop/codegen/measure/run.h"
 
 typedef struct ml_TimeOpts {
     ml_Target target;

@@ -2,9 +2,9 @@
  * inputs - arguments for checking and timing a function: the generators of workloads 9 by
  * the roles of its parameters. Integers that serve as indices stay inside what they index.
  */
-#include "codegen/measure/check.h"
-#include "codegen/params/index_values.h"
-#include "codegen/tensor/extremes.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/codegen/params/index_values.h"
+#include "moonloop/codegen/tensor/extremes.h"
 
 #include <math.h>
 #include <stdio.h>

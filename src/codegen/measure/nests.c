@@ -1,7 +1,7 @@
 /* nests - see nests.h. */
-#include "codegen/measure/nests.h"
+#include "moonloop/codegen/measure/nests.h"
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 typedef struct Split {
     ml_Ctx *cx;

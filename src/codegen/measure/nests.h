@@ -7,8 +7,8 @@
 #ifndef ML_CODEGEN_NESTS_H
 #define ML_CODEGEN_NESTS_H
 
-#include "core/stmt.h"
-#include "core/vec.h"
+#include "moonloop/core/stmt.h"
+#include "moonloop/core/vec.h"
 
 typedef struct ml_Nest {
     const ml_Func *func;

@@ -1,6 +1,6 @@
 /* reference - see reference.h. */
-#include "codegen/measure/reference.h"
-#include "codegen/measure/bound.h"
+#include "moonloop/codegen/measure/reference.h"
+#include "moonloop/codegen/measure/bound.h"
 
 #include <math.h>
 #include <stdlib.h>

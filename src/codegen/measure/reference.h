@@ -8,7 +8,7 @@
 #ifndef ML_CODEGEN_REFERENCE_H
 #define ML_CODEGEN_REFERENCE_H
 
-#include "codegen/measure/run.h"
+#include "moonloop/codegen/measure/run.h"
 
 enum {
     ML_INTERP_REFERENCE = 10000000, /* innermost iterations below which the reference is

@@ -3,8 +3,8 @@
  * layout and back. Elements go through the index map one by one; places that no element has
  * hold what the step pads with. Source: primitives 11, transform_layout; interaction 8.
  */
-#include "codegen/measure/check.h"
-#include "core/arith/points.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/core/arith/points.h"
 
 #include <stdlib.h>
 

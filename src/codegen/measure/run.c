@@ -1,5 +1,5 @@
 /* run - see run.h. */
-#include "codegen/measure/run.h"
+#include "moonloop/codegen/measure/run.h"
 
 ml_Binary ml_work_binary(ml_Ctx *cx, const ml_Work *work)
 {

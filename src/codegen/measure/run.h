@@ -5,8 +5,8 @@
 #ifndef ML_CODEGEN_RUN_H
 #define ML_CODEGEN_RUN_H
 
-#include "codegen/measure/check.h"
-#include "codegen/worker/worker.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/codegen/worker/worker.h"
 
 /* A function with the text that a person sees; lines of reports are lines of it. */
 typedef struct ml_Work {

@@ -2,11 +2,11 @@
  * widen - statements and functions of a wider type; each store of a rounded buffer is
  * preceded by the store of its estimate, which may still read the old value.
  */
-#include "codegen/measure/widen.h"
+#include "moonloop/codegen/measure/widen.h"
 
-#include "codegen/measure/widen_impl.h"
+#include "moonloop/codegen/measure/widen_impl.h"
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 enum { LARGEST = 4000 }; /* nodes of one stored value */
 

@@ -12,8 +12,8 @@
 #ifndef ML_CODEGEN_WIDEN_H
 #define ML_CODEGEN_WIDEN_H
 
-#include "codegen/params/count.h"
-#include "codegen/params/rounding.h"
+#include "moonloop/codegen/params/count.h"
+#include "moonloop/codegen/params/rounding.h"
 
 typedef struct ml_Wide {
     const ml_Module *mod;

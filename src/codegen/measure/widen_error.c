@@ -2,7 +2,7 @@
  * widen_error - the estimates of rounding (widen.h): by the derivatives of each operation,
  * and for a sum over loops by the number of its terms.
  */
-#include "codegen/measure/widen_impl.h"
+#include "moonloop/codegen/measure/widen_impl.h"
 
 #include <math.h>
 

@@ -2,8 +2,8 @@
 #ifndef ML_CODEGEN_WIDEN_IMPL_H
 #define ML_CODEGEN_WIDEN_IMPL_H
 
-#include "codegen/measure/widen.h"
-#include "codegen/params/nesting.h"
+#include "moonloop/codegen/measure/widen.h"
+#include "moonloop/codegen/params/nesting.h"
 
 typedef struct ml_Widen {
     ml_Ctx *cx;

@@ -1,5 +1,5 @@
 /* widen_value - buffers, variables and values of a wider type. */
-#include "codegen/measure/widen_impl.h"
+#include "moonloop/codegen/measure/widen_impl.h"
 
 /* What is built until the end has the types that it would have. */
 static const ml_Expr *give_up(ml_Widen *w, const ml_Expr *e)

@@ -1,8 +1,8 @@
 /*
  * count - innermost iterations by closed form, and the values of symbolic sizes.
  */
-#include "codegen/params/count.h"
-#include "codegen/params/index_values.h"
+#include "moonloop/codegen/params/count.h"
+#include "moonloop/codegen/params/index_values.h"
 
 bool ml_eval_size(const ml_Expr *e, const ml_Size *sizes, size_t n_sizes, int64_t *out)
 {

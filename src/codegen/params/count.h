@@ -4,8 +4,8 @@
 #ifndef ML_CODEGEN_COUNT_H
 #define ML_CODEGEN_COUNT_H
 
-#include "core/arith/arith.h"
-#include "core/stmt.h"
+#include "moonloop/core/arith/arith.h"
+#include "moonloop/core/stmt.h"
 
 /* The value of a symbolic size, by the variable's name. */
 typedef struct ml_Size {

@@ -4,10 +4,10 @@
  *
  * Integers that the program stores and loads again have the hull of what is stored.
  */
-#include "codegen/params/index_values.h"
+#include "moonloop/codegen/params/index_values.h"
 
-#include "codegen/params/sources.h"
-#include "core/arith/arith.h"
+#include "moonloop/codegen/params/sources.h"
+#include "moonloop/core/arith/arith.h"
 
 enum { MOST = 32767, NUMBERS = 7, FIRST_TRIES = 16, PASSES = 3 };
 

@@ -5,7 +5,7 @@
 #ifndef ML_CODEGEN_INDEX_VALUES_H
 #define ML_CODEGEN_INDEX_VALUES_H
 
-#include "codegen/params/count.h"
+#include "moonloop/codegen/params/count.h"
 
 enum { ML_INDEX_LOOP = 16 }; /* iterations of a loop that is as long as elements say */
 

@@ -1,5 +1,5 @@
 /* nesting - see nesting.h. */
-#include "codegen/params/nesting.h"
+#include "moonloop/codegen/params/nesting.h"
 
 bool ml_nesting_block(ml_Nesting *n, const ml_Block *b)
 {

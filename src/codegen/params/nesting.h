@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_NESTING_H
 #define ML_CODEGEN_NESTING_H
 
-#include "codegen/params/count.h"
+#include "moonloop/codegen/params/count.h"
 
 enum { ML_NESTING = 512 };
 

@@ -2,11 +2,11 @@
  * param_roles - what a function does with its parameters: outputs, precision, length of
  * reductions. Source: interaction 8 (:check).
  */
-#include "codegen/params/param_roles.h"
+#include "moonloop/codegen/params/param_roles.h"
 
-#include "codegen/params/nesting.h"
-#include "codegen/params/rounding.h"
-#include "codegen/params/sources.h"
+#include "moonloop/codegen/params/nesting.h"
+#include "moonloop/codegen/params/rounding.h"
+#include "moonloop/codegen/params/sources.h"
 
 typedef struct Fact {
     const ml_Buffer *buffer;

@@ -3,7 +3,7 @@
 #ifndef ML_CODEGEN_PARAM_ROLES_H
 #define ML_CODEGEN_PARAM_ROLES_H
 
-#include "codegen/params/count.h"
+#include "moonloop/codegen/params/count.h"
 
 /* What is known of a parameter. */
 typedef struct ml_ParamRole {

@@ -2,10 +2,10 @@
  * rounding - a pass over the program, repeated until nothing new is found: what is stored
  * depends on what was loaded, in a loop also on what is stored further down.
  */
-#include "codegen/params/rounding.h"
+#include "moonloop/codegen/params/rounding.h"
 
-#include "codegen/params/sources.h"
-#include "core/walk.h"
+#include "moonloop/codegen/params/sources.h"
+#include "moonloop/core/walk.h"
 
 #include <math.h>
 

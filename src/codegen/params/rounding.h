@@ -9,8 +9,8 @@
 #ifndef ML_CODEGEN_ROUNDING_H
 #define ML_CODEGEN_ROUNDING_H
 
-#include "core/stmt.h"
-#include "core/vec.h"
+#include "moonloop/core/stmt.h"
+#include "moonloop/core/vec.h"
 
 enum {
     ML_ROUNDED = 1, /* some element is the result of rounded arithmetic */

@@ -1,5 +1,5 @@
 /* sources - see sources.h. */
-#include "codegen/params/sources.h"
+#include "moonloop/codegen/params/sources.h"
 
 void ml_sources_add(ml_Ctx *cx, ml_Map *sources, const ml_Block *b)
 {

@@ -3,8 +3,8 @@
 #ifndef ML_CODEGEN_SOURCES_H
 #define ML_CODEGEN_SOURCES_H
 
-#include "core/stmt.h"
-#include "core/vec.h"
+#include "moonloop/core/stmt.h"
+#include "moonloop/core/vec.h"
 
 /* Notes the views that the block makes. */
 void ml_sources_add(ml_Ctx *cx, ml_Map *sources, const ml_Block *b);

@@ -1,6 +1,6 @@
 /* openmp - the OpenMP runtime is opened, not linked: either libgomp or LLVM's serves, and
  * only processes that run compiled code have one. Source: lowering-and-codegen 7.5. */
-#include "codegen/runtime/runtime.h"
+#include "moonloop/codegen/runtime/runtime.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

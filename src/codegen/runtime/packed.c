@@ -5,11 +5,11 @@
  * arguments; the rows are tried in order and the first failure is told. Nothing is written
  * before all have passed.
  */
-#include "codegen/runtime/packed_impl.h"
+#include "moonloop/codegen/runtime/packed_impl.h"
 
-#include "codegen/params/param_roles.h"
-#include "codegen/tensor/tensor.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/params/param_roles.h"
+#include "moonloop/codegen/tensor/tensor.h"
+#include "moonloop/core/script/script.h"
 
 ml_DLType ml_dl_type(ml_Dtype t)
 {

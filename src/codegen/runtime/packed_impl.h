@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_RUNTIME_PACKED_IMPL_H
 #define ML_CODEGEN_RUNTIME_PACKED_IMPL_H
 
-#include "codegen/runtime/runtime.h"
+#include "moonloop/codegen/runtime/runtime.h"
 
 typedef enum ml_PackedPart {
     ML_PART_SCALAR,

@@ -5,9 +5,9 @@
  * An expression is compared as soon as its variables are known, at the latest after the
  * offsets. Source: lowering-and-codegen 5.3.
  */
-#include "codegen/runtime/packed_impl.h"
+#include "moonloop/codegen/runtime/packed_impl.h"
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 /* ---------------------------------------------------------------- values */
 

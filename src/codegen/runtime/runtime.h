@@ -5,7 +5,7 @@
 #ifndef ML_CODEGEN_RUNTIME_H
 #define ML_CODEGEN_RUNTIME_H
 
-#include "codegen/lower/lower.h"
+#include "moonloop/codegen/lower/lower.h"
 
 /* What a body takes: one word per parameter. Integers are sign-extended (bool 0 or 1),
  * floats are given as double whatever their dtype. */

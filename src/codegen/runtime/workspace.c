@@ -7,7 +7,7 @@
  * 1 MiB on that is 0 to 15 lines behind a page's begin. Source: lowering-and-codegen 7.6.
  */
 #define _GNU_SOURCE /* NOLINT: MAP_ANONYMOUS, madvise */
-#include "codegen/runtime/runtime.h"
+#include "moonloop/codegen/runtime/runtime.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

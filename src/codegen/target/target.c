@@ -7,10 +7,10 @@
  * Source: lowering-and-codegen 7, 8; auto-scheduler 17.
  */
 #define _GNU_SOURCE /* NOLINT: sched_getaffinity */
-#include "codegen/target/target.h"
+#include "moonloop/codegen/target/target.h"
 
-#include "core/error.h"
-#include "core/json/json.h"
+#include "moonloop/core/error.h"
+#include "moonloop/core/json/json.h"
 
 #include <sched.h>
 #include <stdio.h>

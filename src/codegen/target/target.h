@@ -8,9 +8,9 @@
 #ifndef ML_CODEGEN_TARGET_H
 #define ML_CODEGEN_TARGET_H
 
-#include "core/base/text.h"
-#include "core/error.h"
-#include "core/targets.h"
+#include "moonloop/core/base/text.h"
+#include "moonloop/core/error.h"
+#include "moonloop/core/targets.h"
 
 typedef struct ml_Target {
     uint32_t kind;        /* position in ml_target_kinds */

@@ -1,5 +1,5 @@
 /* target_text - targets as people write them: "llvm -mcpu=znver4 -num-cores=2". */
-#include "codegen/target/target.h"
+#include "moonloop/codegen/target/target.h"
 
 static bool is(const char *p, size_t n, const char *z)
 {

@@ -1,7 +1,7 @@
 /* extremes - see extremes.h. */
-#include "codegen/tensor/extremes.h"
+#include "moonloop/codegen/tensor/extremes.h"
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 enum { ONE_IN = 8, EXACT_AS_FLOAT = 16 };
 

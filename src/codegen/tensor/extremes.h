@@ -2,8 +2,8 @@
 #ifndef ML_CODEGEN_EXTREMES_H
 #define ML_CODEGEN_EXTREMES_H
 
-#include "codegen/tensor/tensor.h"
-#include "core/stmt.h"
+#include "moonloop/codegen/tensor/tensor.h"
+#include "moonloop/core/stmt.h"
 
 /* Gives some lanes of an integer argument of f the least and the greatest numbers of its
  * type and their neighbours, so that sums and products wrap. Nothing where f might then be

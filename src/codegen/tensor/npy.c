@@ -3,9 +3,9 @@
  * dict literal with descr, fortran_order and shape, padded to 64 bytes, then the data.
  * Little endian and C order only.
  */
-#include "codegen/tensor/tensor.h"
+#include "moonloop/codegen/tensor/tensor.h"
 
-#include "core/base/file.h"
+#include "moonloop/core/base/file.h"
 
 #include <errno.h>
 #include <stdio.h>

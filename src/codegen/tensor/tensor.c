@@ -5,7 +5,7 @@
  * bits, bias, what its top codes mean); encoding rounds by ml_dtype_round first, so that a
  * value is rounded in one place only. Source: ir-and-analysis 1.1, lowering-and-codegen 6.
  */
-#include "codegen/tensor/tensor.h"
+#include "moonloop/codegen/tensor/tensor.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef ML_CODEGEN_TENSOR_H
 #define ML_CODEGEN_TENSOR_H
 
-#include "core/error.h"
+#include "moonloop/core/error.h"
 
 typedef struct ml_Tensor {
     ml_Dtype type;

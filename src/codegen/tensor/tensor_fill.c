@@ -6,7 +6,7 @@
  * apart, so that a block may be filled by any thread with the same result. (xoshiro:
  * Blackman, Vigna 2018.)
  */
-#include "codegen/tensor/tensor.h"
+#include "moonloop/codegen/tensor/tensor.h"
 
 #include <math.h>
 

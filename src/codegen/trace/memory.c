@@ -7,10 +7,10 @@
  * all. The buffer that is looked at also has counters per element and, below parallel
  * loops, a bit per thread.
  */
-#include "codegen/trace/memory.h"
+#include "moonloop/codegen/trace/memory.h"
 
-#include "codegen/trace/memory_impl.h"
-#include "core/walk.h"
+#include "moonloop/codegen/trace/memory_impl.h"
+#include "moonloop/core/walk.h"
 
 enum { REPORT_EVERY = 1 << 18 };
 

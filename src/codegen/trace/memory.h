@@ -10,7 +10,7 @@
 #ifndef ML_CODEGEN_TRACE_MEMORY_H
 #define ML_CODEGEN_TRACE_MEMORY_H
 
-#include "codegen/trace/tracer.h"
+#include "moonloop/codegen/trace/tracer.h"
 
 enum {
     ML_LINE_BYTES = 64,

@@ -1,5 +1,5 @@
 /* memory_facts - from what the walk counted to the facts that are told. */
-#include "codegen/trace/memory_impl.h"
+#include "moonloop/codegen/trace/memory_impl.h"
 
 enum { TIMES = 16 }; /* entries of a table of times per element */
 

@@ -2,9 +2,9 @@
 #ifndef ML_CODEGEN_TRACE_MEMORY_IMPL_H
 #define ML_CODEGEN_TRACE_MEMORY_IMPL_H
 
-#include "codegen/trace/memory.h"
-#include "codegen/trace/reuse.h"
-#include "core/vec.h"
+#include "moonloop/codegen/trace/memory.h"
+#include "moonloop/codegen/trace/reuse.h"
+#include "moonloop/core/vec.h"
 
 /* A loop is new for a line when the line was last touched before its iteration began. */
 typedef struct ml_WalkLoop {

@@ -1,5 +1,5 @@
 /* reuse - the stack of lines by last use: a short list above a row of bits. */
-#include "codegen/trace/reuse.h"
+#include "moonloop/codegen/trace/reuse.h"
 
 enum { FIRST_PLACES = 1 << 12 };
 

@@ -9,7 +9,7 @@
 #ifndef ML_CODEGEN_TRACE_REUSE_H
 #define ML_CODEGEN_TRACE_REUSE_H
 
-#include "core/ctx.h"
+#include "moonloop/core/ctx.h"
 
 enum { ML_REUSE_TOP = 8 };
 #define ML_REUSE_COLD UINT64_MAX /* never touched before */

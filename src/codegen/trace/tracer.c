@@ -6,10 +6,10 @@
  * the outermost loops run their first iterations only (a parallel loop only when nothing
  * else is left, so that every thread is seen).
  */
-#include "codegen/trace/tracer.h"
+#include "moonloop/codegen/trace/tracer.h"
 
-#include "codegen/interp/code.h"
-#include "core/walk.h"
+#include "moonloop/codegen/interp/code.h"
+#include "moonloop/core/walk.h"
 
 typedef struct ml_TracerRun {
     ml_Ctx *outer;

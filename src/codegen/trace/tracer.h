@@ -10,7 +10,7 @@
 #ifndef ML_CODEGEN_TRACE_TRACER_H
 #define ML_CODEGEN_TRACE_TRACER_H
 
-#include "codegen/measure/check.h"
+#include "moonloop/codegen/measure/check.h"
 
 #define ML_TRACE_BUDGET (INT64_C(1) << 28) /* touches of a whole trace */
 

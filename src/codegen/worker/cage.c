@@ -7,7 +7,7 @@
  * seccomp(2), cBPF of linux/filter.h.
  */
 #define _GNU_SOURCE /* NOLINT: SYS_... and getpid of the system's own numbers */
-#include "codegen/worker/cage.h"
+#include "moonloop/codegen/worker/cage.h"
 
 #include <errno.h>
 #include <linux/audit.h>

@@ -6,8 +6,8 @@
  * told when it dies. Source: interaction 9; DESIGN 4.
  */
 #define _GNU_SOURCE /* NOLINT: memfd_create */
-#include "codegen/worker/job.h"
-#include "codegen/worker/program.h"
+#include "moonloop/codegen/worker/job.h"
+#include "moonloop/codegen/worker/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* compare - the quick look before the exact one. */
-#include "codegen/worker/compare.h"
+#include "moonloop/codegen/worker/compare.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_WORKER_COMPARE_H
 #define ML_CODEGEN_WORKER_COMPARE_H
 
-#include "codegen/tensor/tensor.h"
+#include "moonloop/codegen/tensor/tensor.h"
 
 /* As ml_tensor_compare; the common case (all inside, float32 or integers) in one pass that
  * a compiler vectorizes. Then `largest` is not looked for. */

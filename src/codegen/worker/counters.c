@@ -8,7 +8,7 @@
  */
 #define _GNU_SOURCE /* NOLINT: syscall */
 
-#include "codegen/worker/counters.h"
+#include "moonloop/codegen/worker/counters.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_WORKER_COUNTERS_H
 #define ML_CODEGEN_WORKER_COUNTERS_H
 
-#include "codegen/worker/timing.h"
+#include "moonloop/codegen/worker/timing.h"
 
 /* Calls it again, about as long as a sample takes, with all threads of the process watched;
  * seconds: of a call. What cannot be counted is left out. */

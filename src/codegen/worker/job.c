@@ -1,5 +1,5 @@
 /* job - the fields of jobs and results in their order. */
-#include "codegen/worker/job.h"
+#include "moonloop/codegen/worker/job.h"
 
 #include <stdlib.h>
 

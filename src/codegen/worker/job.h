@@ -2,8 +2,8 @@
 #ifndef ML_CODEGEN_WORKER_JOB_H
 #define ML_CODEGEN_WORKER_JOB_H
 
-#include "codegen/runtime/runtime.h"
-#include "codegen/worker/set.h"
+#include "moonloop/codegen/runtime/runtime.h"
+#include "moonloop/codegen/worker/set.h"
 
 void ml_job_pack(ml_Pack *p, const ml_Job *j);
 void ml_job_pack_key(ml_Pack *p, const ml_Job *j); /* what decides the object */

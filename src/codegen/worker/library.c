@@ -1,6 +1,6 @@
 /* library - OpenBLAS, opened when it is asked for: its own threads, as many as the worker
  * was told (OPENBLAS_NUM_THREADS). */
-#include "codegen/worker/library.h"
+#include "moonloop/codegen/worker/library.h"
 
 #include <dlfcn.h>
 

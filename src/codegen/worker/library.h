@@ -2,8 +2,8 @@
 #ifndef ML_CODEGEN_WORKER_LIBRARY_H
 #define ML_CODEGEN_WORKER_LIBRARY_H
 
-#include "codegen/runtime/runtime.h"
-#include "codegen/worker/set.h"
+#include "moonloop/codegen/runtime/runtime.h"
+#include "moonloop/codegen/worker/set.h"
 
 /* "openblas:sgemm": C[m, n] = A[m, k] x B[k, n] with the shapes of the set's first three
  * tensors; also dgemm. NULL: cx's error says what is missing. One at a time. */

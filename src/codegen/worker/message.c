@@ -1,7 +1,7 @@
 /* message - fills the placeholders of an error's sentence. Loops and blocks, which are
  * known by number only, have their own name, or that of their kind. */
-#include "codegen/worker/message.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/worker/message.h"
+#include "moonloop/core/script/script.h"
 
 static void add_fact(ml_Ctx *cx, ml_Text *t, const ml_Fact *f)
 {

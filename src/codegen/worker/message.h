@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_WORKER_MESSAGE_H
 #define ML_CODEGEN_WORKER_MESSAGE_H
 
-#include "core/error.h"
+#include "moonloop/core/error.h"
 
 /* The sentence with its facts, and the notes; in cx. "" without an error. */
 const char *ml_error_line(ml_Ctx *cx, const ml_Error *e);

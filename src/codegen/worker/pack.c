@@ -1,6 +1,6 @@
 /* pack - fields, frames, descriptors. A frame is {magic, kind, bytes, descriptors} and its
  * body; the descriptors travel with the header. */
-#include "codegen/worker/pack.h"
+#include "moonloop/codegen/worker/pack.h"
 
 #include <errno.h>
 #include <poll.h>

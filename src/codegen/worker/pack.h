@@ -4,7 +4,7 @@
 #ifndef ML_CODEGEN_WORKER_PACK_H
 #define ML_CODEGEN_WORKER_PACK_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 typedef struct ml_Pack {
     uint8_t *v; /* malloc */

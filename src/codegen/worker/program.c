@@ -1,8 +1,8 @@
 /* program - the places where moonloop is looked for. Source: DESIGN 2. */
 #define _GNU_SOURCE /* NOLINT: dladdr */
-#include "codegen/worker/program.h"
+#include "moonloop/codegen/worker/program.h"
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

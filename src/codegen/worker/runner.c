@@ -7,14 +7,14 @@
  * lowering-and-codegen 12; DESIGN 4.
  */
 #define _GNU_SOURCE /* NOLINT: REG_RIP */
-#include "codegen/worker/cage.h"
-#include "codegen/worker/compare.h"
-#include "codegen/worker/counters.h"
-#include "codegen/worker/job.h"
-#include "codegen/worker/library.h"
-#include "codegen/worker/message.h"
-#include "codegen/worker/timing.h"
-#include "core/base/sanitized.h"
+#include "moonloop/codegen/worker/cage.h"
+#include "moonloop/codegen/worker/compare.h"
+#include "moonloop/codegen/worker/counters.h"
+#include "moonloop/codegen/worker/job.h"
+#include "moonloop/codegen/worker/library.h"
+#include "moonloop/codegen/worker/message.h"
+#include "moonloop/codegen/worker/timing.h"
+#include "moonloop/core/base/sanitized.h"
 
 #include <fcntl.h>
 #include <signal.h>

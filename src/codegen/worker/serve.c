@@ -4,9 +4,9 @@
  * The worker is single-threaded and keeps its backend open; objects are kept by the text, the
  * target and the options they were made from. It leaves as soon as its socket closes.
  */
-#include "codegen/worker/message.h"
-#include "codegen/worker/serve_impl.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/worker/message.h"
+#include "moonloop/codegen/worker/serve_impl.h"
+#include "moonloop/core/script/script.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef ML_CODEGEN_WORKER_SERVE_IMPL_H
 #define ML_CODEGEN_WORKER_SERVE_IMPL_H
 
-#include "codegen/worker/job.h"
+#include "moonloop/codegen/worker/job.h"
 
 #include <sys/types.h>
 

@@ -3,7 +3,7 @@
  * objects, and is replaced after a crash, a time-out or a wrong result; what a failure
  * means is found here, where the program is. Source: DESIGN 4; lowering-and-codegen 12.
  */
-#include "codegen/worker/serve_impl.h"
+#include "moonloop/codegen/worker/serve_impl.h"
 
 #include <errno.h>
 #include <signal.h>

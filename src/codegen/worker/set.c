@@ -1,6 +1,6 @@
 /* set - memfds and their mappings. */
 #define _GNU_SOURCE /* NOLINT: memfd_create */
-#include "codegen/worker/set.h"
+#include "moonloop/codegen/worker/set.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -8,8 +8,8 @@
 #ifndef ML_CODEGEN_WORKER_SET_H
 #define ML_CODEGEN_WORKER_SET_H
 
-#include "codegen/worker/pack.h"
-#include "codegen/worker/worker.h"
+#include "moonloop/codegen/worker/pack.h"
+#include "moonloop/codegen/worker/worker.h"
 
 typedef struct ml_SetArg {
     bool is_tensor, written, compared, poison;

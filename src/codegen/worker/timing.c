@@ -5,7 +5,7 @@
  * the process was put aside by the system are taken again, within reason. What counts is
  * the caller's: the minimum in a search, median and spread in a report.
  */
-#include "codegen/worker/timing.h"
+#include "moonloop/codegen/worker/timing.h"
 
 #include <math.h>
 #include <stdlib.h>

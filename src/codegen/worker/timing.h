@@ -2,8 +2,8 @@
 #ifndef ML_CODEGEN_WORKER_TIMING_H
 #define ML_CODEGEN_WORKER_TIMING_H
 
-#include "codegen/runtime/runtime.h"
-#include "codegen/worker/worker.h"
+#include "moonloop/codegen/runtime/runtime.h"
+#include "moonloop/codegen/worker/worker.h"
 
 /* What is called: fn(words), or a function of a library with its own state. */
 typedef struct ml_Kernel {

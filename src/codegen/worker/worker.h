@@ -12,9 +12,9 @@
 #ifndef ML_CODEGEN_WORKER_H
 #define ML_CODEGEN_WORKER_H
 
-#include "codegen/code/code.h"
-#include "codegen/interp/interp.h"
-#include "core/binary/binary.h"
+#include "moonloop/codegen/code/code.h"
+#include "moonloop/codegen/interp/interp.h"
+#include "moonloop/core/binary/binary.h"
 
 /* ---- arguments, shared with workers */
 typedef struct ml_WorkArg {

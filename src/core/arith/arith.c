@@ -5,9 +5,9 @@
  * exactly. Empty ranges and contradictory assumptions describe code that never runs; the
  * later fact is then ignored, so that bounds are never empty. Source: ir-and-analysis 3.1.
  */
-#include "core/arith/arith.h"
+#include "moonloop/core/arith/arith.h"
 
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 ml_Arith *ml_arith_new(ml_Ctx *cx)
 {

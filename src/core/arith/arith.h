@@ -9,7 +9,7 @@
 #ifndef ML_CORE_ARITH_H
 #define ML_CORE_ARITH_H
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 typedef struct ml_Arith ml_Arith;
 

@@ -8,7 +8,7 @@
 #ifndef ML_CORE_ARITH_IMPL_H
 #define ML_CORE_ARITH_IMPL_H
 
-#include "core/arith/arith.h"
+#include "moonloop/core/arith/arith.h"
 
 /* ---- linear forms: sum of ((index % upper) / lower) * scale, plus base (3.4) */
 enum { ML_SUM_INLINE = 8, ML_NO_UPPER = 0 };

@@ -5,7 +5,7 @@
  * Index arithmetic does not overflow by assumption; other integer dtypes wrap, so a result
  * that leaves the dtype gives the dtype's whole range. Source: ir-and-analysis 3.2.
  */
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 int64_t ml_sat_add(int64_t a, int64_t b)
 {

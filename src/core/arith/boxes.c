@@ -3,7 +3,7 @@
  * overlaps is merged, to a fixpoint, so that a gap is never claimed to be filled and the
  * order of the parts does not matter. Source: ir-and-analysis 2.4 (union), 3.7.
  */
-#include "core/arith/region.h"
+#include "moonloop/core/arith/region.h"
 
 struct ml_Boxes {
     ml_Arith *ar;

@@ -5,7 +5,7 @@
  * Where a constant would leave the dtype the expression stays as it is, over canonical
  * children.
  */
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 /* ---- building without loss */
 

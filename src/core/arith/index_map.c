@@ -2,7 +2,7 @@
  * index_map - maps from indices to indices: application, shapes, inverses.
  * Source: ir-and-analysis 4.11.
  */
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 /* ---- application */
 

@@ -7,9 +7,9 @@
  * being relaxed themselves (the extent of an inner loop may use an outer variable).
  * Source: ir-and-analysis 3.7.
  */
-#include "core/arith/region.h"
+#include "moonloop/core/arith/region.h"
 
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 typedef struct Memo {
     ml_Interval set;

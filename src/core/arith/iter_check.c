@@ -5,8 +5,8 @@
  * of digits that are all covered takes all its values. Constraints that no index goes
  * through must leave the indices' image whole. Source: ir-and-analysis 4.6.
  */
-#include "core/arith/arith_impl.h"
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 static void visit_node(ml_ItState *st, ml_ItMark *m, bool by_constraint);
 

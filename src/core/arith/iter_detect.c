@@ -5,7 +5,7 @@
  * the digits found are independent is asked afterwards (iter_check.c). Source:
  * ir-and-analysis 4.2, 4.4.
  */
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 const char *ml_iter_fail_text(ml_IterFail f)
 {

@@ -2,7 +2,7 @@
  * iter_expr - detected maps as expressions: export, emission, simplification of indices and
  * their normal form as a sum. Source: ir-and-analysis 4.7.
  */
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 /* ---- export */
 

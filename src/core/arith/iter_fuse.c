@@ -3,7 +3,7 @@
  * number whose digits overlap without a gap. Constraints recorded from the predicate are
  * consumed on the way. Source: ir-and-analysis 4.5.
  */
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 static void drop(ml_ItSum *s, size_t k)
 {

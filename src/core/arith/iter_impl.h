@@ -8,7 +8,7 @@
 #ifndef ML_CORE_ARITH_ITER_IMPL_H
 #define ML_CORE_ARITH_ITER_IMPL_H
 
-#include "core/arith/iter_map.h"
+#include "moonloop/core/arith/iter_map.h"
 
 /* An expression larger than this (as a tree) is not looked at: sharing could make it
  * endless. */

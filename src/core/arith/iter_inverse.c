@@ -5,7 +5,7 @@
  * numbers (constituents have smaller ones). Every digit of a mark must be known, from the
  * lowest up, else there is no inverse. Source: ir-and-analysis 4.7, 4.11.
  */
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 typedef struct Known {
     const ml_IterDigit *digit;

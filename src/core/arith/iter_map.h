@@ -3,7 +3,7 @@
 #ifndef ML_CORE_ARITH_ITER_MAP_H
 #define ML_CORE_ARITH_ITER_MAP_H
 
-#include "core/arith/region.h"
+#include "moonloop/core/arith/region.h"
 
 /* With symbolic ranges what a level promises is promised for all sizes that leave the
  * domain (under the predicate) not empty. */

@@ -6,9 +6,9 @@
  * iterator comes first, then conjuncts over the same digits are gathered, then the groups
  * are recorded from the smallest to the largest. Source: ir-and-analysis 4.3.
  */
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 static bool is_comparison(const ml_Expr *e)
 {

@@ -7,7 +7,7 @@
  * write the same sum from the slowest loop to the fastest; so that is written at once.
  * Anything else is left to detection. Source: ir-and-analysis 8.3.
  */
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 enum { MAX_ITERS = 32, MAX_SIZE = 100 };
 

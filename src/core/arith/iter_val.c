@@ -3,7 +3,7 @@
  * while both sides are literals, simplified expressions and proofs otherwise. An overflow
  * marks the detection as failed; the value returned then means nothing.
  */
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 static ml_ItVal lost(ml_ItState *st)
 {

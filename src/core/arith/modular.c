@@ -4,7 +4,7 @@
  * coeff 0 is the constant base; else 0 <= base < coeff. In dtypes that wrap only the part
  * of a modulus that is a power of two survives. Source: ir-and-analysis 3.3.
  */
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 #define ANYTHING ((ml_Modular){1, 0})
 

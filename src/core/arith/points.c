@@ -1,5 +1,5 @@
 /* points - see points.h. Source: ir-and-analysis 8.5 (enumeration decides). */
-#include "core/arith/points.h"
+#include "moonloop/core/arith/points.h"
 
 static int64_t binary(ml_Point *at, const ml_Expr *e, int64_t a, int64_t b)
 {

@@ -3,7 +3,7 @@
 #ifndef ML_CORE_ARITH_POINTS_H
 #define ML_CORE_ARITH_POINTS_H
 
-#include "core/arith/region.h"
+#include "moonloop/core/arith/region.h"
 
 typedef struct ml_Point { /* values of variables */
     const ml_Var *var[32];

@@ -5,9 +5,9 @@
  * to each known fact "terms <= k". Nothing is allocated until a rule of the simplifier is
  * needed. Source: ir-and-analysis 3.6.
  */
-#include "core/arith/region.h"
+#include "moonloop/core/arith/region.h"
 
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 /* s + sign * fact, when that cancels something. */
 static bool against(ml_Arith *ar, const ml_Sum *s, const ml_ArithFact *f, int64_t sign,

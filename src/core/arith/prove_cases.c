@@ -5,9 +5,9 @@
  * no rule brings both sides together but each case is linear. Depth is bounded: at most
  * 2^MAX_SPLITS leaves, and only where the plain proof failed.
  */
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 enum { MAX_SPLITS = 4, MAX_SIZE = 200 };
 

@@ -6,7 +6,7 @@
  * a - b larger. What is left is linear with rational coefficients; a - b is an integer, so
  * anything below 1 shows a - b <= 0. Source: ir-and-analysis 3.6.
  */
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 enum { MAX_ATOMS = 16, MAX_DEPTH = 6 };
 

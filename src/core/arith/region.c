@@ -2,10 +2,10 @@
  * region - the elements that a box of ranges touches while its loops run: exactly (strict,
  * lower) or at most (upper). Source: ir-and-analysis 3.8.
  */
-#include "core/arith/region.h"
+#include "moonloop/core/arith/region.h"
 
-#include "core/arith/arith_impl.h"
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 static bool mentions(const ml_Expr *e, const ml_Dom *dom, size_t n)
 {

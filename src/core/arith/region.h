@@ -2,7 +2,7 @@
 #ifndef ML_CORE_ARITH_REGION_H
 #define ML_CORE_ARITH_REGION_H
 
-#include "core/arith/arith.h"
+#include "moonloop/core/arith/arith.h"
 
 /* [min, max], both ends included. NULL min: -inf; NULL max: +inf. nothing: the empty set.
  */

@@ -1,7 +1,7 @@
 /* rewrite_bool - the rules for and / or over index comparisons (ir-and-analysis 3.5). The
  * comparisons inside are already < <= == !=. */
 #define ML_RULES
-#include "core/arith/rule.h"
+#include "moonloop/core/arith/rule.h"
 
 static const ml_Rule and_rules[] = {
     R(AND(P, P), P),

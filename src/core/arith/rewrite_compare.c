@@ -1,7 +1,7 @@
 /* rewrite_compare - the rules for == and < over index integers (ir-and-analysis 3.5).
  * > and >= are swapped, <= is the negation of the swapped <, != of ==, before these. */
 #define ML_RULES
-#include "core/arith/rule.h"
+#include "moonloop/core/arith/rule.h"
 
 static const ml_Rule eq_rules[] = {
     R(EQ(ADD(X, Y), ADD(X, Z)), EQ(Y, Z)),

@@ -1,7 +1,7 @@
 /* rewrite_div - the rules for the four integer divisions (ir-and-analysis 3.5: floordiv,
  * floormod, tdiv/tmod). A divisor is assumed not to be 0. */
 #define ML_RULES
-#include "core/arith/rule.h"
+#include "moonloop/core/arith/rule.h"
 
 static const ml_Rule floordiv_rules[] = {
     R(FDIV(X, X), NUM(1)),

@@ -1,7 +1,7 @@
 /* rewrite_sum - the rules for + - * (ir-and-analysis 3.5: add, sub, mul). Most linear
  * cancellation is the business of the canonical form; these work on what it keeps whole. */
 #define ML_RULES
-#include "core/arith/rule.h"
+#include "moonloop/core/arith/rule.h"
 
 static const ml_Rule add_rules[] = {
     R(ADD(SUB(X, Y), Y), X),

@@ -4,7 +4,7 @@
  * ramp(b, s, n) is b, b+s, ..., b+(n-1)s. Only lanes of int32 and int64 are treated; other
  * broadcasts are only pulled out of an operator.
  */
-#include "core/arith/rewrite.h"
+#include "moonloop/core/arith/rewrite.h"
 
 static bool is_ramp(const ml_Expr *e)
 {

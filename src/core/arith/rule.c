@@ -1,7 +1,7 @@
 /*
  * rule - matching, conditions and building for the rewrite tables (rule.h).
  */
-#include "core/arith/rule.h"
+#include "moonloop/core/arith/rule.h"
 
 /* ---- matching: a list of pairs still to be matched, so that a commutative operator can be
  * tried in both orders against everything that follows. */

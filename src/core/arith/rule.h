@@ -11,7 +11,7 @@
 #ifndef ML_CORE_ARITH_RULE_H
 #define ML_CORE_ARITH_RULE_H
 
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 enum {
     ML_P_ANY = ML_EXPR_KINDS, /* wildcard, slot n */

@@ -4,7 +4,7 @@
  * A rule's result is simplified again only where the rule says so, five levels deep at
  * most; a whole pass runs at most twice. Source: ir-and-analysis 3.5.
  */
-#include "core/arith/rewrite.h"
+#include "moonloop/core/arith/rewrite.h"
 
 static const ml_Expr *rewrite(ml_Arith *ar, const ml_Expr *e);
 

@@ -5,7 +5,7 @@
  * The predicate is divided conjunct by conjunct, as it was written: one that cuts something
  * must belong to one side alone.
  */
-#include "core/arith/iter_impl.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 typedef struct Half {
     ml_ItSum sum;

@@ -6,7 +6,7 @@
  * expressions. An operation that would leave int64 answers false and its output is then
  * thrown away. Source: ir-and-analysis 3.4.
  */
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 void ml_sum_init(ml_Sum *s, ml_Dtype type)
 {

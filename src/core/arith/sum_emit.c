@@ -2,7 +2,7 @@
  * sum_emit - linear forms back to expressions: digits are put together again, then terms
  * are written in the fixed order that decides printed results. Source: ir-and-analysis 3.4.
  */
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 const ml_Expr *ml_term_emit(ml_Arith *ar, const ml_Term *t)
 {

@@ -3,7 +3,7 @@
  * an index of its own. Divisions by symbolic divisors cancel factors (the divisor is not 0
  * by assumption). Source: ir-and-analysis 3.4.
  */
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 /* ---- symbolic divisors */
 

@@ -8,7 +8,7 @@
  * loads counts as one of the program, as the interpreter has it.
  * Source: script 10.2, ir-and-analysis 1.1.
  */
-#include "core/arith/arith_impl.h"
+#include "moonloop/core/arith/arith_impl.h"
 
 enum { MAX_VALUE = 1 << 14 }; /* nodes, as a tree */
 

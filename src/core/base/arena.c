@@ -4,7 +4,7 @@
  * Invariant: cur is in the list that starts at first; chunks behind cur hold nothing;
  * before + used bytes are taken in all. Source: style section 4.
  */
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 
 #include <stdlib.h>
 

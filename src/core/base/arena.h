@@ -9,8 +9,8 @@
 #ifndef ML_CORE_ARENA_H
 #define ML_CORE_ARENA_H
 
-#include "core/base/base.h"
-#include "core/base/sanitized.h"
+#include "moonloop/core/base/base.h"
+#include "moonloop/core/base/sanitized.h"
 
 typedef struct ml_Chunk ml_Chunk;
 

@@ -2,7 +2,7 @@
  * trace are printed, the hook saves the session, the exit status is 4. The hook is the one
  * piece of global state here: an assertion has no context at hand. Source: style section 5.
  */
-#include "core/base/base.h"
+#include "moonloop/core/base/base.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

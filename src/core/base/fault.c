@@ -1,5 +1,5 @@
 /* fault - the switch of the built-in faults; only in builds with FAULTS=1. */
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 #ifdef ML_FAULTS
 int ml_fault;

@@ -9,7 +9,7 @@
 enum {
     ML_FAULT_NONE,
 #define ML_FAULT_NAME(id, text) ML_FAULT_##id,
-#include "core/base/fault.def"
+#include "moonloop/core/base/fault.def"
 #undef ML_FAULT_NAME
 };
 extern int ml_fault; /* the one that is switched on; 0: none */

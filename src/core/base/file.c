@@ -8,7 +8,7 @@
 // For realpath; the name is that of POSIX.
 // NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 #define _XOPEN_SOURCE 700
-#include "core/base/file.h"
+#include "moonloop/core/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 
 bool ml_file_no_room(int error)
 {

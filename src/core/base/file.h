@@ -3,8 +3,8 @@
 #ifndef ML_CORE_FILE_H
 #define ML_CORE_FILE_H
 
-#include "core/base/base.h"
-#include "core/base/text.h"
+#include "moonloop/core/base/base.h"
+#include "moonloop/core/base/text.h"
 
 /* All bytes of a file, behind what is in out. false: errno says why. */
 bool ml_file_read(const char *path, ml_Text *out);

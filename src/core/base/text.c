@@ -4,9 +4,9 @@
  * Invariant: p[n] == 0 whenever p is not NULL. A failed allocation sets `bad` and leaves
  * the text as it was.
  */
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #ifndef ML_CORE_TEXT_H
 #define ML_CORE_TEXT_H
 
-#include "core/base/base.h"
+#include "moonloop/core/base/base.h"
 #include <stdarg.h>
 
 typedef struct ml_Text {

@@ -1,5 +1,5 @@
 /* thread - the tables of thread tags and storage scopes, and who shares what. */
-#include "core/base/thread.h"
+#include "moonloop/core/base/thread.h"
 
 static const struct {
     const char *name;

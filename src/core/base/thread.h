@@ -6,7 +6,7 @@
 #ifndef ML_CORE_THREAD_H
 #define ML_CORE_THREAD_H
 
-#include "core/base/base.h"
+#include "moonloop/core/base/base.h"
 
 typedef enum ml_ThreadAxis {
     ML_AXIS_NONE, /* no thread: 0, so that `if (loop->thread.axis)` asks for one */

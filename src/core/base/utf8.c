@@ -2,7 +2,7 @@
  * utf8 - code points as bytes and back: what the readers and printers of texts share.
  * Source: RFC 3629.
  */
-#include "core/base/utf8.h"
+#include "moonloop/core/base/utf8.h"
 
 size_t ml_utf8_length(const char *p, const char *end)
 {

@@ -2,7 +2,7 @@
 #ifndef ML_CORE_UTF8_H
 #define ML_CORE_UTF8_H
 
-#include "core/base/base.h"
+#include "moonloop/core/base/base.h"
 
 /* Length of the valid sequence at p, 0: none (overlong and surrogates are not valid).
  * p < end. */

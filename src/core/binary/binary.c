@@ -5,10 +5,10 @@
  * a hash of the tables of nodes (their order is that of the numbers), the checksum of what
  * follows it, the counts of nodes and statements, the length of the nodes.
  */
-#include "core/binary/binary.h"
+#include "moonloop/core/binary/binary.h"
 
-#include "core/binary/binary_impl.h"
-#include "core/error.h"
+#include "moonloop/core/binary/binary_impl.h"
+#include "moonloop/core/error.h"
 
 #include <inttypes.h>
 
@@ -18,10 +18,10 @@ static const uint8_t mark[4] = {'m', 'l', 'P', 0x1a};
 /* The names of what is written as a number. */
 static const char tables[] =
 #define ML_EXPR(NAME, ...) #NAME " "
-#include "core/expr.def"
+#include "moonloop/core/expr.def"
 #undef ML_EXPR
 #define ML_OP(ID, ...) #ID " "
-#include "core/ops.def"
+#include "moonloop/core/ops.def"
 #undef ML_OP
     ;
 

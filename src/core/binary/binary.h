@@ -9,7 +9,7 @@
 #ifndef ML_CORE_BINARY_H
 #define ML_CORE_BINARY_H
 
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 typedef struct ml_Binary {
     const uint8_t *v;

@@ -3,7 +3,7 @@
  *
  * Numbers are written 7 bits at a time, the lowest first; texts with their length.
  */
-#include "core/binary/binary_impl.h"
+#include "moonloop/core/binary/binary_impl.h"
 
 void ml_bin_bad(ml_BinaryIo *io, const char *what)
 {

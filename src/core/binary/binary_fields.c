@@ -3,7 +3,7 @@
  *
  * A walk that reads goes on after an error with zeros, which every caller bears.
  */
-#include "core/binary/binary_impl.h"
+#include "moonloop/core/binary/binary_impl.h"
 
 /* ---------------------------------------------------------------- other nodes and lists */
 

@@ -2,8 +2,8 @@
 #ifndef ML_CORE_BINARY_IMPL_H
 #define ML_CORE_BINARY_IMPL_H
 
-#include "core/binary/binary.h"
-#include "core/vec.h"
+#include "moonloop/core/binary/binary.h"
+#include "moonloop/core/vec.h"
 
 /* What follows the header is a list of nodes, each behind those that it refers to; a
  * reference is the number of nodes to go back, 0 for none. */

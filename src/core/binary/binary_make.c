@@ -4,8 +4,8 @@
  * Expressions are interned as they are, without folding; what their constructors assert is
  * asked here first, since bytes may say anything.
  */
-#include "core/binary/binary_impl.h"
-#include "core/expr_impl.h"
+#include "moonloop/core/binary/binary_impl.h"
+#include "moonloop/core/expr_impl.h"
 
 /* ---------------------------------------------------------------- expressions */
 

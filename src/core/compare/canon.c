@@ -9,10 +9,10 @@
  * sides the map between the variables is one-to-one by construction, and identity is never
  * a shortcut.
  */
-#include "core/compare/canon.h"
+#include "moonloop/core/compare/canon.h"
 
-#include "core/compare/canon_impl.h"
-#include "core/walk.h"
+#include "moonloop/core/compare/canon_impl.h"
+#include "moonloop/core/walk.h"
 
 #include <inttypes.h>
 

@@ -3,8 +3,8 @@
 #ifndef ML_CORE_CANON_H
 #define ML_CORE_CANON_H
 
-#include "core/compare/equal.h"
-#include "core/vec.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/vec.h"
 
 typedef struct ml_CanonPath ml_CanonPath;
 typedef ML_VEC(uint64_t) ml_WordVec;

@@ -3,7 +3,7 @@
 #ifndef ML_CORE_CANON_IMPL_H
 #define ML_CORE_CANON_IMPL_H
 
-#include "core/compare/canon.h"
+#include "moonloop/core/compare/canon.h"
 
 /* How a word is shown in the reason of a difference. */
 typedef enum ml_Show {

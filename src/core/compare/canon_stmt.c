@@ -3,7 +3,7 @@
  * of what stands inside them), in the order of script 13: definitions come before their
  * uses, a block's realization before the block. Functions of a module go by name.
  */
-#include "core/compare/canon_impl.h"
+#include "moonloop/core/compare/canon_impl.h"
 
 /* The body of a loop or block is a step of the path only when it is a list. */
 static void put_child(ml_Canon *c, const ml_Stmt *st, const char *what, int64_t index)
@@ -151,7 +151,7 @@ static void put_fields(ml_Canon *c, const ml_Stmt *st)
 #define ML_STMT_END                                                                        \
     break;                                                                                 \
     }
-#include "core/stmt.def"
+#include "moonloop/core/stmt.def"
     case ML_STMT_KINDS: break;
     }
 }

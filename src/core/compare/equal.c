@@ -5,9 +5,9 @@
  * difference is located by walking both once more up to the number of the word that
  * differs. Scratch memory is released before the report is made. Source: script 13.
  */
-#include "core/compare/equal.h"
+#include "moonloop/core/compare/equal.h"
 
-#include "core/compare/canon.h"
+#include "moonloop/core/compare/canon.h"
 
 typedef void WalkFn(ml_Canon *c, const void *program);
 

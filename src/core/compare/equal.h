@@ -3,7 +3,7 @@
 #ifndef ML_CORE_EQUAL_H
 #define ML_CORE_EQUAL_H
 
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 typedef struct ml_EqualOpts {
     bool map_free;      /* free variables may map to each other, consistently */

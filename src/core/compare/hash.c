@@ -1,6 +1,6 @@
 /* hash - the 64-bit structural hash: the canonical words (canon.c), mixed with a fixed
  * seed. No address, table order or byte order takes part. Source: script 13. */
-#include "core/compare/canon.h"
+#include "moonloop/core/compare/canon.h"
 
 #define ML_HASH_SEED UINT64_C(0x6D6F6F6E6C6F6F70)
 

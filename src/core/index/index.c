@@ -3,9 +3,9 @@
  * that it answers. Its pages are those of index_pages.c; who uses what is in postings.c.
  * Source: ir-and-analysis 2.1, 8.2.
  */
-#include "core/index/index.h"
+#include "moonloop/core/index/index.h"
 
-#include "core/index/index_pages.h"
+#include "moonloop/core/index/index_pages.h"
 
 /* ---- the table */
 

@@ -11,7 +11,7 @@
 #ifndef ML_CORE_INDEX_H
 #define ML_CORE_INDEX_H
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 typedef struct ml_Index ml_Index;
 

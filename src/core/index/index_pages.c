@@ -7,7 +7,7 @@
  * are consecutive. A page may be written only by the edit that made it (`owner`).
  * Source: ir-and-analysis 8.2.
  */
-#include "core/index/index_pages.h"
+#include "moonloop/core/index/index_pages.h"
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, FAN_MASK = FAN - 1 };
 

@@ -4,7 +4,7 @@
 #ifndef ML_CORE_INDEX_PAGES_H
 #define ML_CORE_INDEX_PAGES_H
 
-#include "core/index/index.h"
+#include "moonloop/core/index/index.h"
 
 typedef struct ml_IndexEntry {
     const ml_Stmt *node; /* NULL: no such uid */

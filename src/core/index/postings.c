@@ -9,7 +9,7 @@
  * blocks that it made, dropped, or gave another signature. Nothing is said about order.
  * Source: ir-and-analysis 2.2, 8.2.
  */
-#include "core/index/index_pages.h"
+#include "moonloop/core/index/index_pages.h"
 
 /* The blocks of a posting of more than two. */
 typedef struct ml_TagList {

@@ -10,7 +10,7 @@
  *   3. the old statements are searched for uids that pass 2 did not meet: they have ended.
  * Source: ir-and-analysis 2.6, 8.2.
  */
-#include "core/index/index_pages.h"
+#include "moonloop/core/index/index_pages.h"
 
 /* -DML_CHECK_INDEX: after each replacement the index is compared with a fresh one. */
 #ifdef ML_CHECK_INDEX

@@ -1,11 +1,11 @@
 /* data - rows of named values, written as JSON while they are told, or handed to another
  * medium. Source: interaction 2, 4. */
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
 
 #include <math.h>
 
-#include "core/base/utf8.h"
-#include "core/json/json.h"
+#include "moonloop/core/base/utf8.h"
+#include "moonloop/core/json/json.h"
 
 void ml_data_quote(ml_Text *out, const char *z)
 {

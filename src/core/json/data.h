@@ -16,7 +16,7 @@
 #ifndef ML_CORE_JSON_DATA_H
 #define ML_CORE_JSON_DATA_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 /* Of names and units: one more when a fact gets another name, unit or type. */
 #define ML_DATA_SCHEMA 2

@@ -1,5 +1,5 @@
 /* field - telling a struct from its table of fields. */
-#include "core/json/field.h"
+#include "moonloop/core/json/field.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@ const char *ml_field_unit(ml_FieldUnit u)
 {
     static const char *const signs[] = {
 #define ML_FIELD_UNIT(name, sign) sign,
-#include "core/json/field_units.def"
+#include "moonloop/core/json/field_units.def"
 #undef ML_FIELD_UNIT
     };
 

@@ -19,11 +19,11 @@
 
 #include <stddef.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
 
 typedef enum ml_FieldUnit {
 #define ML_FIELD_UNIT(name, sign) ML_IN_##name,
-#include "core/json/field_units.def"
+#include "moonloop/core/json/field_units.def"
 #undef ML_FIELD_UNIT
 } ml_FieldUnit;
 const char *ml_field_unit(ml_FieldUnit u); /* "FLOP/s"; "" where there is nothing to say */

@@ -2,11 +2,11 @@
  * json - a strict reader of JSON with places, and writing of strings and numbers.
  * Source: RFC 8259; primitives 12.3.
  */
-#include "core/json/json.h"
+#include "moonloop/core/json/json.h"
 
-#include "core/base/utf8.h"
-#include "core/json/value_text.h"
-#include "core/vec.h"
+#include "moonloop/core/base/utf8.h"
+#include "moonloop/core/json/value_text.h"
+#include "moonloop/core/vec.h"
 
 #include <float.h>
 #include <stdlib.h>

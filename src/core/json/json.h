@@ -4,8 +4,8 @@
 #ifndef ML_CORE_JSON_H
 #define ML_CORE_JSON_H
 
-#include "core/base/text.h"
-#include "core/value.h"
+#include "moonloop/core/base/text.h"
+#include "moonloop/core/value.h"
 
 typedef enum ml_JsonKind {
     ML_JSON_NULL,

@@ -4,7 +4,7 @@
  * One walk for all of them: what differs between JSON, Lua and Python is data (words,
  * brackets) or the form of one number, string or key. Source: primitives 12.2, 12.3.
  */
-#include "core/json/value_text.h"
+#include "moonloop/core/json/value_text.h"
 
 void ml_text_string(ml_Text *out, const char *z, ml_Escape how)
 {

@@ -3,8 +3,8 @@
 #ifndef ML_CORE_VALUE_TEXT_H
 #define ML_CORE_VALUE_TEXT_H
 
-#include "core/base/text.h"
-#include "core/value.h"
+#include "moonloop/core/base/text.h"
+#include "moonloop/core/value.h"
 
 typedef enum ml_Escape {
     ML_ESCAPE_JSON,   /* \u0007 */

@@ -1,8 +1,8 @@
 /* infer - see infer.h. One walk with the ranges of the loops inside (dom) and the values of
  * bound variables (lets); conditions narrow the ranges where they are linear. */
-#include "core/script/infer.h"
+#include "moonloop/core/script/infer.h"
 
-#include "core/run_on.h"
+#include "moonloop/core/run_on.h"
 
 typedef struct Touch {
     const ml_Buffer *buffer;

@@ -8,7 +8,7 @@
 #ifndef ML_CORE_SCRIPT_INFER_H
 #define ML_CORE_SCRIPT_INFER_H
 
-#include "core/arith/region.h"
+#include "moonloop/core/arith/region.h"
 
 typedef struct ml_Inferred {
     ML_VEC(ml_Region) reads; /* in order of first appearance */

@@ -1,10 +1,10 @@
 /* lowcall - the table of low-level calls, for the reader and the printer alike. Source:
  * script 10.4. */
-#include "core/script/lowcall.h"
+#include "moonloop/core/script/lowcall.h"
 
 static const ml_Low lows[] = {
 #define ML_LOW(name, result, least, most) {name, ML_LOW_##result, least, most},
-#include "core/script/lowcall.def"
+#include "moonloop/core/script/lowcall.def"
 #undef ML_LOW
 };
 

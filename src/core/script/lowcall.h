@@ -3,7 +3,7 @@
 #ifndef ML_CORE_SCRIPT_LOWCALL_H
 #define ML_CORE_SCRIPT_LOWCALL_H
 
-#include "core/expr.h"
+#include "moonloop/core/expr.h"
 
 typedef enum ml_LowResult {
     ML_LOW_HANDLE,

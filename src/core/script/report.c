@@ -1,5 +1,5 @@
 /* report - see report.h. */
-#include "core/script/report.h"
+#include "moonloop/core/script/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef ML_CORE_SCRIPT_REPORT_H
 #define ML_CORE_SCRIPT_REPORT_H
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 enum { ML_MAX_REPORTED = 20, ML_MAX_WARNINGS = 100 };
 

@@ -3,8 +3,8 @@
 #ifndef ML_CORE_SCRIPT_H
 #define ML_CORE_SCRIPT_H
 
-#include "core/error.h"
-#include "core/vec.h"
+#include "moonloop/core/error.h"
+#include "moonloop/core/vec.h"
 
 /* ---- reading */
 typedef struct ml_Diag { /* one diagnostic of script 14 */

@@ -5,7 +5,7 @@
  * expressions over handles, fills in defaults, and says which parameter is wrong. The rules
  * are those of primitives 1.2.
  */
-#include "primitives/call/args.h"
+#include "moonloop/primitives/call/args.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_ARGS_H
 #define ML_PRIMITIVES_ARGS_H
 
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 /* Fills given[] and raw[] (one each per parameter; raw is never NULL) or sets bad-argument,
  * expired-handle, ...; during a call. */

@@ -5,7 +5,7 @@
  * Nothing of the schedule changes before the last step; a failed call leaves a mark to
  * which the arena is taken back when the next call begins. Source: primitives 1.2 to 1.4.
  */
-#include "primitives/call/args.h"
+#include "moonloop/primitives/call/args.h"
 
 /* ---- applying */
 

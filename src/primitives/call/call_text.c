@@ -5,13 +5,13 @@
  * with names, auto. Calls follow each other, separated by space, `;` or newlines; a target
  * `s:` or `sch:` before the name is skipped. Nothing is executed.
  */
-#include "primitives/call_text.h"
+#include "moonloop/primitives/call_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "primitives/call/args.h"
-#include "primitives/tokens.h"
+#include "moonloop/primitives/call/args.h"
+#include "moonloop/primitives/tokens.h"
 
 enum { MAX_DEPTH = 32 };
 

@@ -2,15 +2,15 @@
  * cases - reading src/primitives/cases/NAME.case: what a primitive does, as data. They are
  * its tests and the example that `:help` runs. Source: style 10.
  */
-#include "primitives/call/cases.h"
+#include "moonloop/primitives/call/cases.h"
 
 #include <stdio.h>
 
-#include "core/arith/arith.h"
-#include "core/base/embedded.h"
-#include "primitives/call/render.h"
-#include "primitives/schedule/schedule_impl.h"
-#include "primitives/tokens.h"
+#include "moonloop/core/arith/arith.h"
+#include "moonloop/core/base/embedded.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/tokens.h"
 
 static bool bad(ml_Ctx *cx, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static bool bad(ml_Ctx *cx, const char *fmt, ...)

@@ -14,7 +14,7 @@
 #ifndef ML_PRIMITIVES_CASES_H
 #define ML_PRIMITIVES_CASES_H
 
-#include "primitives/schedule.h"
+#include "moonloop/primitives/schedule.h"
 
 typedef struct ml_Case {
     const char *title, *program, *calls, *expected; /* expected: NULL with a code */

@@ -3,10 +3,10 @@
  *
  * Made when somebody looks, never by a call. Source: interaction 5, 6.
  */
-#include "primitives/call/args.h"
+#include "moonloop/primitives/call/args.h"
 
-#include "core/json/value_text.h"
-#include "primitives/tokens.h"
+#include "moonloop/core/json/value_text.h"
+#include "moonloop/primitives/tokens.h"
 
 void ml_text_quote(ml_Text *out, const char *z)
 {

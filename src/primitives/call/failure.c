@@ -5,7 +5,7 @@
  * Taking is cheap; sentences, marks and ways out are made when somebody looks.
  * Source: interaction 7, lua-api 1.
  */
-#include "primitives/call/failure.h"
+#include "moonloop/primitives/call/failure.h"
 
 /* ---- taking */
 

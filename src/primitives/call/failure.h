@@ -3,8 +3,8 @@
 #ifndef ML_PRIMITIVES_FAILURE_H
 #define ML_PRIMITIVES_FAILURE_H
 
-#include "primitives/call/render.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 struct ml_Failure {
     ml_Ctx *cx;     /* its own: error, arguments, texts, and the struct itself */

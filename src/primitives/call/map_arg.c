@@ -6,9 +6,9 @@
  * something else in the schedule. An index map speaks of its own variables only. Source:
  * primitives 1.2, 12.2.
  */
-#include "core/script/script.h"
-#include "primitives/call/args.h"
-#include "primitives/tokens.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/primitives/call/args.h"
+#include "moonloop/primitives/tokens.h"
 
 typedef struct Own {
     const ml_IndexMap *map;

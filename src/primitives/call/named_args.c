@@ -4,9 +4,9 @@
  * Also where other spellings of parameters are understood (primitives 13). One place for
  * the Lua binding, saved scripts and the calls of cases and suggestions.
  */
-#include "primitives/call/args.h"
+#include "moonloop/primitives/call/args.h"
 
-#include "core/script/report.h"
+#include "moonloop/core/script/report.h"
 
 static const struct {
     const char *prim, *other, *name;

@@ -4,9 +4,9 @@
  * Levels: brief (the form of interaction 7), detail (ir-and-analysis 7), fast (the
  * sentence), none. Columns are counted in code points.
  */
-#include "primitives/call/render.h"
+#include "moonloop/primitives/call/render.h"
 
-#include "primitives/call/failure.h"
+#include "moonloop/primitives/call/failure.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_RENDER_H
 #define ML_PRIMITIVES_RENDER_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 typedef struct ml_Suggestion {
     const char *call;   /* split("i", {auto, 100}) */

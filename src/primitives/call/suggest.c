@@ -6,7 +6,7 @@
  * steps repeated. At most three that work are kept, found within 50 ms.
  * Source: interaction 7.
  */
-#include "primitives/call/failure.h"
+#include "moonloop/primitives/call/failure.h"
 
 #include <stdarg.h>
 #include <time.h>

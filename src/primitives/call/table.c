@@ -2,17 +2,17 @@
  * table - the primitive table and the other spellings of names and kinds.
  * Source: primitives 12.1, 13.
  */
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
-#include "core/script/report.h"
+#include "moonloop/core/script/report.h"
 
 #define ML_PRIMITIVE(name) extern const ml_Primitive ml_prim_##name;
-#include "primitives/primitives.def"
+#include "moonloop/primitives/primitives.def"
 #undef ML_PRIMITIVE
 
 const ml_Primitive *const ml_primitives[] = {
 #define ML_PRIMITIVE(name) &ml_prim_##name,
-#include "primitives/primitives.def"
+#include "moonloop/primitives/primitives.def"
 #undef ML_PRIMITIVE
 };
 const size_t ml_n_primitives = ML_COUNT(ml_primitives);

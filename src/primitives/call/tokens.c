@@ -3,9 +3,9 @@
  *
  * Names are ASCII, as in Lua. Source: interaction 4; Lua 5.4 reference manual 3.1.
  */
-#include "primitives/tokens.h"
+#include "moonloop/primitives/tokens.h"
 
-#include "core/base/utf8.h"
+#include "moonloop/core/base/utf8.h"
 
 const char *const ml_lua_keywords[] = {
     "and",      "break",  "do",   "else", "elseif", "end",   "false", "for",

@@ -4,18 +4,18 @@
  * when it is first asked for; of two threads that do so at once one throws its copy away.
  * Source: primitives 10, lowering-and-codegen 9.1.
  */
-#include "primitives/intrin.h"
+#include "moonloop/primitives/intrin.h"
 
-#include "primitives/intrin/intrin_texts.h"
+#include "moonloop/primitives/intrin/intrin_texts.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "core/base/arena.h"
-#include "core/script/report.h"
-#include "core/script/script.h"
-#include "core/walk.h"
-#include "primitives/reducer/reducer.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/script/report.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/primitives/reducer/reducer.h"
 
 /* ---- the registry */
 

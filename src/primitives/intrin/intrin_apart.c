@@ -6,10 +6,10 @@
  * the two compute different things. One operand that is read and written is the same in
  * both. Views are followed to what they view. Source: primitives 10, tensorize.
  */
-#include "primitives/intrin/intrin_match.h"
+#include "moonloop/primitives/intrin/intrin_match.h"
 
-#include "core/shown.h"
-#include "verify/facts.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/verify/facts.h"
 
 static const ml_Match *match_of(const ml_Block *b, const ml_Buffer *target)
 {

@@ -5,9 +5,9 @@
  * width of indices may differ. The first difference is the answer. Source: primitives 10,
  * tensorize.
  */
-#include "primitives/intrin/intrin_match.h"
+#include "moonloop/primitives/intrin/intrin_match.h"
 
-#include "core/shown.h"
+#include "moonloop/core/shown.h"
 typedef struct Pair { /* a buffer of the description and what it is in the program */
     const ml_Buffer *desc;
     ml_IntrinPlace at;

@@ -3,8 +3,8 @@
 #ifndef ML_PRIMITIVES_INTRIN_MATCH_H
 #define ML_PRIMITIVES_INTRIN_MATCH_H
 
-#include "primitives/intrin.h"
-#include "primitives/prim.h"
+#include "moonloop/primitives/intrin.h"
+#include "moonloop/primitives/prim.h"
 
 typedef struct ml_IntrinPlace { /* of a parameter */
     const ml_Buffer *buffer;    /* of the program */

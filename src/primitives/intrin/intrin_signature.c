@@ -4,10 +4,10 @@
  * was found, and whoever looks at the block afterwards goes by its regions.
  * Source: primitives 10, lowering-and-codegen 9.
  */
-#include "primitives/intrin.h"
+#include "moonloop/primitives/intrin.h"
 
-#include "core/walk.h"
-#include "verify/facts.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/verify/facts.h"
 
 static bool is_known(const ml_Interval *i)
 {

@@ -7,7 +7,7 @@
  * that lacks the instruction is refused by its name. Source: lowering-and-codegen 9.1 to
  * 9.4.
  */
-#include "primitives/intrin/intrin_texts.h"
+#include "moonloop/primitives/intrin/intrin_texts.h"
 
 static void begin(ml_Text *t)
 {

@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_INTRIN_TEXTS_H
 #define ML_PRIMITIVES_INTRIN_TEXTS_H
 
-#include "primitives/intrin.h"
+#include "moonloop/primitives/intrin.h"
 
 enum { ML_BUILT_IN = 17 };
 

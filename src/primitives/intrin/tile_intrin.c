@@ -5,14 +5,14 @@
  * nearest earlier iter of the block of its kind, and the loop that drives the one is tiled
  * by the extent of the loop that drives the other. Source: primitives 10.
  */
-#include "primitives/intrin/tile_intrin.h"
+#include "moonloop/primitives/intrin/tile_intrin.h"
 
 #include <stdlib.h>
 
-#include "core/arith/arith.h"
-#include "core/walk.h"
-#include "primitives/intrin.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/arith/arith.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/primitives/intrin.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 /* Position of the loop L of which value is L + what uses none of the loops; n: none. */
 static size_t driving_loop(ml_Ctx *cx, const ml_Expr *value, const ml_For *const *loops,

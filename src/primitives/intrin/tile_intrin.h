@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_TILE_INTRIN_H
 #define ML_PRIMITIVES_TILE_INTRIN_H
 
-#include "primitives/schedule.h"
+#include "moonloop/primitives/schedule.h"
 
 typedef struct ml_TiledLoop {
     ml_Uid loop;

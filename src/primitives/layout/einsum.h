@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_EINSUM_H
 #define ML_PRIMITIVES_EINSUM_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 typedef struct ml_EinsumSide {     /* a buffer that the block uses */
     const ml_Buffer *old, *padded; /* padded NULL: it stays */

@@ -8,7 +8,7 @@
  * exact for all integers, so that guarded accesses beside the buffer stay guarded ones.
  * Source: primitives 11, transform_layout.
  */
-#include "primitives/layout/layout.h"
+#include "moonloop/primitives/layout/layout.h"
 
 /* ---- the walk */
 

@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_LAYOUT_H
 #define ML_PRIMITIVES_LAYOUT_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 /* The map with variables and results of dtype t. */
 const ml_IndexMap *ml_map_typed(ml_Arith *ar, const ml_IndexMap *m, ml_Dtype t);

@@ -3,7 +3,7 @@
  * and substitution of what buffers are made of.
  * Source: primitives 1.2, 11; ir-and-analysis 4.11.
  */
-#include "primitives/layout/layout.h"
+#include "moonloop/primitives/layout/layout.h"
 
 /* ---- maps */
 

@@ -7,7 +7,7 @@
  * is. Otherwise a block behind the last store writes the padding. Source: primitives 11,
  * transform_layout.
  */
-#include "primitives/layout/layout.h"
+#include "moonloop/primitives/layout/layout.h"
 
 /* Loops over the shape around a new block of that name, iters v_<name> bound to them:
  * fills loops[] and iters[], of which the rank of the buffer is needed. */

@@ -2,7 +2,7 @@
  * pad_einsum_nests - the padded buffers, the copies into and out of them, and the block
  * that works on them. Source: primitives 11, pad_einsum.
  */
-#include "primitives/layout/einsum.h"
+#include "moonloop/primitives/layout/einsum.h"
 
 /* ---- copies */
 

@@ -2,7 +2,7 @@
  * add_unit_loop - put a loop of extent 1 directly around a block or loop.
  * Source: primitives 6, add_unit_loop.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 enum { TARGET };
 

@@ -2,7 +2,7 @@
  * annotate, unannotate - constants attached to a block or loop; they never change meaning.
  * Source: primitives 6.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 enum { TARGET, KEY, VALUE };
 

@@ -6,9 +6,9 @@
  * form for a loop is in blockize_loop.c; some blocks are wrapped where they stand, and have
  * the same parts outside. Source: primitives 10, blockize.
  */
-#include "primitives/rewrite/blockize.h"
+#include "moonloop/primitives/rewrite/blockize.h"
 
-#include "primitives/rewrite/blockize_inside.h"
+#include "moonloop/primitives/rewrite/blockize_inside.h"
 
 enum { TARGET, PRESERVE_UNIT_ITERS };
 

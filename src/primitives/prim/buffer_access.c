@@ -7,10 +7,10 @@
  * either it is trusted, which is written down: runs in the interpreter fail where an access
  * falls outside. Source: primitives 11.
  */
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "core/shown.h"
-#include "primitives/rewrite/access_sample.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/access_sample.h"
 
 static const char *trusted_key(bool write)
 {

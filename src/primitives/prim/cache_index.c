@@ -5,11 +5,11 @@
  * fail: what a guard keeps from dividing by zero stays where it is. Regions stay those of
  * the block, because the values stay the same. Source: primitives 8, cache_index.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
-#include "core/shown.h"
-#include "primitives/rewrite/copy_nest.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/copy_nest.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 enum { BLOCK, SCOPE, THRESHOLD };
 enum { MAX_FOUND = 256 };

@@ -7,11 +7,11 @@
  * no independent iters over whole domains, the copies have the block's iters, too, and those
  * of the tile that one instance takes. Source: primitives 8.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
-#include "primitives/rewrite/move.h"
-#include "primitives/rewrite/same_index.h"
-#include "verify/cover/attained.h"
+#include "moonloop/primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/same_index.h"
+#include "moonloop/verify/cover/attained.h"
 
 enum { BLOCK, BUFFER, SCOPE };
 

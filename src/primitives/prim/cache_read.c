@@ -6,10 +6,10 @@
  * the beginning. Only readers that come after the copy are rewired: a reader before the
  * writer keeps the original. Source: primitives 8, cache_read.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
-#include "core/shown.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
 

@@ -5,11 +5,11 @@
  * original is seen outside the scope, elements that nobody wrote would be overwritten:
  * refused. Source: primitives 8, cache_write.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "verify/cover/written.h"
+#include "moonloop/verify/cover/written.h"
 
 enum { BLOCK, BUFFER, SCOPE, CONSUMERS };
 

@@ -7,12 +7,12 @@
  * result: readers are still covered, a reduction accumulates once, concurrent loops do not
  * collide. Source: primitives 7; Feng et al., ASPLOS 2023, section 3.2.
  */
-#include "primitives/rewrite/keep_order.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/keep_order.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "core/base/fault.h"
-#include "core/shown.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/base/fault.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 enum { BLOCK, LOOP, PRESERVE_UNIT_LOOPS, INDEX };
 

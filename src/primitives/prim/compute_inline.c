@@ -5,9 +5,9 @@
  * invertible affine map of them. Its predicate goes: region cover says that nobody reads
  * what the predicate excluded. Source: primitives 7, compute_inline.
  */
-#include "primitives/rewrite/inline.h"
+#include "moonloop/primitives/rewrite/inline.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 enum { BLOCK };
 

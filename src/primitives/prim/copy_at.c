@@ -6,11 +6,11 @@
  * what is written back was written in that iteration by one block that writes all of it.
  * The block is a leaf: its loops are its own. Source: primitives 8, read_at, write_at.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
-#include "core/shown.h"
-#include "primitives/rewrite/move.h"
-#include "primitives/rewrite/same_index.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/same_index.h"
 
 enum { LOOP, BLOCK, BUFFER, SCOPE };
 

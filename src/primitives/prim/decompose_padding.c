@@ -7,9 +7,9 @@
  * over the box. Each element is written by one instance, else a fill could come after a
  * value. Source: primitives 11, decompose_padding.
  */
-#include "primitives/layout/layout.h"
+#include "moonloop/primitives/layout/layout.h"
 
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 enum { BLOCK, LOOP };
 

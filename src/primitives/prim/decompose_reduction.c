@@ -6,10 +6,10 @@
  * instances at or below the target are all different: the original initialises again for
  * each repetition, the decomposed one does not. Source: primitives 9.
  */
-#include "primitives/rewrite/keep_order.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/keep_order.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 enum { BLOCK, LOOP };
 

@@ -2,7 +2,7 @@
  * enter_postproc - a mark in the trace: what follows was added by postprocessors, which are
  * run again, not replayed, when a search changes the trace. Source: primitives 12.4.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 static bool enter_postproc(ml_Call *c)
 {

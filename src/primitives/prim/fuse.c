@@ -5,13 +5,13 @@
  * variable becomes a floordiv/floormod of the new one, and the block bindings are
  * simplified afterwards. Source: primitives 6, fuse; Feng et al., ASPLOS 2023, section 3.2.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 #include <string.h>
 
-#include "core/base/fault.h"
-#include "core/shown.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/core/base/fault.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 enum { LOOPS, PRESERVE_UNIT_ITERS };
 

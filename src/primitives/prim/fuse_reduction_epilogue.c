@@ -6,10 +6,10 @@
  * of the epilogue takes is solved for the iters of the reduction, one to one. Anything
  * else, applied in each iteration, would give other numbers. Source: primitives 7.
  */
-#include "primitives/rewrite/inline.h"
+#include "moonloop/primitives/rewrite/inline.h"
 
-#include "primitives/rewrite/keep_order.h"
-#include "primitives/rewrite/same_index.h"
+#include "moonloop/primitives/rewrite/keep_order.h"
+#include "moonloop/primitives/rewrite/same_index.h"
 
 enum { REDUCTION, EPILOGUE };
 

@@ -4,10 +4,10 @@
  * The first three of parallel, vectorize, bind need compact dataflow under the loop, and
  * every iter bound to it spatial (threadIdx: or reduce). Source: primitives 6.
  */
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "core/base/fault.h"
-#include "core/shown.h"
+#include "moonloop/core/base/fault.h"
+#include "moonloop/core/shown.h"
 
 enum { LOOP, THREAD };
 

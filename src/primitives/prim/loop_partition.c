@@ -6,12 +6,12 @@
  * the reduce iters are at their minimum: only the first piece keeps it, the others start
  * from the accumulator. Source: primitives 6, loop_partition.
  */
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "core/shown.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 enum { LOOP, FACTORS };
 

@@ -7,12 +7,12 @@
  * what the nests and the statements between them touch. Source: primitives 6, merge;
  * Allen and Kennedy, Optimizing Compilers for Modern Architectures, section 6.2.5.
  */
-#include "primitives/rewrite/merge.h"
+#include "moonloop/primitives/rewrite/merge.h"
 
-#include "core/shown.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 enum { LOOPS };
 

@@ -8,10 +8,10 @@
  * has an element of its own that no other one starts again. Source: primitives 9;
  * ir-and-analysis 2.3 (two-block form).
  */
-#include "primitives/rewrite/merge_reduction.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/merge_reduction.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "core/shown.h"
+#include "moonloop/core/shown.h"
 
 enum { INIT, UPDATE };
 

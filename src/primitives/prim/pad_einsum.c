@@ -6,10 +6,10 @@
  * old elements, or add nothing to them: a reduce iter is only padded when every addend is 0
  * where its operands are. Source: primitives 11, pad_einsum.
  */
-#include "primitives/layout/einsum.h"
+#include "moonloop/primitives/layout/einsum.h"
 
-#include "core/shown.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 enum { BLOCK, PADDING };
 

@@ -5,7 +5,7 @@
  * They change nothing; they are recorded, so that a trace can name what later instructions
  * use. Source: primitives 2.1, 4.
  */
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 /* ---- get_block */
 

@@ -6,11 +6,11 @@
  * it reads must be there, what it writes back must have been written, and be one element
  * each. Source: primitives 8, reindex.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
-#include "core/shown.h"
-#include "primitives/rewrite/move.h"
-#include "primitives/rewrite/same_index.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/same_index.h"
 
 enum { BLOCK, BUFFER };
 

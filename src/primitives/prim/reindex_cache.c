@@ -6,12 +6,12 @@
  * its predicate: what is read must be there; what is written back was written, each
  * element by one instance. Source: primitives 8.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
-#include "core/shown.h"
-#include "primitives/rewrite/copy_nest.h"
-#include "primitives/rewrite/move.h"
-#include "primitives/rewrite/same_index.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/copy_nest.h"
+#include "moonloop/primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/same_index.h"
 
 enum { BLOCK, BUFFER, SCOPE, MAP };
 

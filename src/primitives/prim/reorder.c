@@ -8,10 +8,10 @@
  * innermost loop must do so within one iteration, and what instances of blocks pass to
  * later ones they must still pass. Source: primitives 6, reorder.
  */
-#include "primitives/rewrite/keep_order.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/keep_order.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 enum { LOOPS };
 

@@ -4,7 +4,7 @@
  * Nothing else changes: iters are known by their variables. Source: primitives 6,
  * reorder_block_iter_var.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 enum { BLOCK, NEW_ORDER };
 

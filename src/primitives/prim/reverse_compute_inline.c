@@ -7,10 +7,10 @@
  * iters must lie in their domains and lead back to the same element. A producer that
  * reduces over nothing stores what its body makes of its init. Source: primitives 7.
  */
-#include "primitives/rewrite/inline.h"
-#include "primitives/rewrite/keep_order.h"
+#include "moonloop/primitives/rewrite/inline.h"
+#include "moonloop/primitives/rewrite/keep_order.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 enum { BLOCK };
 

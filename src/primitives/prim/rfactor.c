@@ -7,10 +7,10 @@
  * started before it is added to, and each partial result has a first element. Source:
  * primitives 9, rfactor; Suriana et al., CGO 2017.
  */
-#include "primitives/rewrite/rfactor.h"
+#include "moonloop/primitives/rewrite/rfactor.h"
 
-#include "core/base/fault.h"
-#include "core/shown.h"
+#include "moonloop/core/base/fault.h"
+#include "moonloop/core/shown.h"
 
 /* e in the dtype that indices of the buffer have, when that is the wider one. */
 static const ml_Expr *index_like(ml_Rfactor *r, const ml_Buffer *b, const ml_Expr *e)

@@ -8,9 +8,9 @@
  * each time it is written (rolling_values.c). Iters of the window become opaque: nothing
  * that comes after may believe that they stand for themselves. Source: primitives 11.
  */
-#include "primitives/rewrite/rolling.h"
+#include "moonloop/primitives/rewrite/rolling.h"
 
-#include "core/shown.h"
+#include "moonloop/core/shown.h"
 
 enum { BLOCK, BUFFER };
 

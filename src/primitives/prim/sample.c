@@ -5,8 +5,8 @@
  * The mapping from draws to values is part of the interface: equal seeds give equal
  * decisions everywhere. Source: primitives 4 (random numbers), 5.
  */
-#include "primitives/rewrite/sample.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/rewrite/sample.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 enum { MODULUS = 2147483647, MAX_FACTORS = 1024, LARGE_PRIME = 65536 };
 

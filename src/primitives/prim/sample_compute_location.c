@@ -5,9 +5,9 @@
  * A place is a candidate when the primitive that would move the block there succeeds; that
  * is tried, on a program that is then forgotten. Source: primitives 5.
  */
-#include "primitives/rewrite/move.h"
-#include "primitives/rewrite/sample.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/sample.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 enum { BLOCK, DECISION, MAX_PLACES = 64 };
 enum { AT_INLINE = -2, AT_ROOT = -1 };

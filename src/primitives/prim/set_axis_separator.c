@@ -6,7 +6,7 @@
  * of as many dimensions follow; others get as many separators at 0.
  * Source: primitives 11, set_axis_separator.
  */
-#include "primitives/layout/layout.h"
+#include "moonloop/primitives/layout/layout.h"
 
 enum { BLOCK, BUFFER, SEPARATORS };
 

@@ -4,8 +4,8 @@
  * The buffer becomes <name>_<scope> everywhere below the block that allocates it; views of
  * it change scope and name with it. Source: primitives 11, set_scope.
  */
-#include "primitives/rewrite/cache.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 enum { BLOCK, BUFFER, SCOPE };
 

@@ -5,11 +5,11 @@
  * the blocks below get the guard `value < extent`. Source: primitives 6, split; Feng et
  * al., ASPLOS 2023, section 3.2.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
-#include "core/base/fault.h"
-#include "core/shown.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/core/base/fault.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 enum { LOOP, FACTORS, PRESERVE_UNIT_ITERS, DISABLE_PREDICATION };
 

@@ -4,9 +4,9 @@
  * Only sets the block annotation buffer_dim_align, a list of [buffer_index, axis, factor,
  * offset]; lowering lays the buffer out. Source: primitives 11, storage_align.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
-#include "verify/view.h"
+#include "moonloop/verify/view.h"
 
 enum { BLOCK, BUFFER, AXIS, FACTOR, OFFSET };
 

@@ -6,12 +6,12 @@
  * implementation's, whose parameters become views of the buffers at the places found. What
  * is around it stays: iters, regions, init. Source: primitives 10, tensorize.
  */
-#include "primitives/rewrite/blockize.h"
+#include "moonloop/primitives/rewrite/blockize.h"
 
-#include "core/shown.h"
-#include "primitives/intrin/intrin_match.h"
-#include "primitives/schedule/schedule_impl.h"
-#include "verify/view.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/intrin/intrin_match.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
+#include "moonloop/verify/view.h"
 
 enum { BLOCK_OR_LOOP, TENSOR_INTRIN, PRESERVE_UNIT_ITERS };
 

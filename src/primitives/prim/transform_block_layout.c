@@ -6,13 +6,13 @@
  * reduce iters may run in another order, others keep theirs. Source: primitives 11,
  * transform_block_layout.
  */
-#include "primitives/layout/layout.h"
+#include "moonloop/primitives/layout/layout.h"
 
-#include "core/base/fault.h"
-#include "core/shown.h"
-#include "primitives/rewrite/keep_order.h"
-#include "primitives/rewrite/move.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/base/fault.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/keep_order.h"
+#include "moonloop/primitives/rewrite/move.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 enum { BLOCK, MAP };
 

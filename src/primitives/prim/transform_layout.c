@@ -6,11 +6,11 @@
  * the old elements is padding: see layout_pad.c. A map that is only assumed to be injective
  * is tried on every element of a small shape. Source: primitives 11, transform_layout.
  */
-#include "primitives/layout/layout.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/layout/layout.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "core/shown.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 enum { BLOCK, BUFFER, MAP, PAD, ASSUME };
 

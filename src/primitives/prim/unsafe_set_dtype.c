@@ -5,9 +5,9 @@
  * the program stays well-typed, its values may change. Source: primitives 11,
  * unsafe_set_dtype.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 enum { BLOCK, BUFFER, DTYPE };
 

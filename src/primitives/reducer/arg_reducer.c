@@ -8,11 +8,11 @@
  * lower (or the higher) index may win, which does not depend on the order, or the one that
  * comes first. Source: primitives 9, rfactor.
  */
-#include "primitives/reducer/reducer_impl.h"
+#include "moonloop/primitives/reducer/reducer_impl.h"
 
-#include "core/arith/arith.h"
-#include "core/walk.h"
-#include "verify/facts.h"
+#include "moonloop/core/arith/arith.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/verify/facts.h"
 
 enum { OLD, NEW };
 

@@ -5,15 +5,15 @@
  * it is put there, so that other threads may look while one registers. Source: primitives
  * 9, rfactor.
  */
-#include "primitives/intrin.h"
-#include "primitives/reducer/reducer.h"
+#include "moonloop/primitives/intrin.h"
+#include "moonloop/primitives/reducer/reducer.h"
 
 #include <stdatomic.h>
 
-#include "core/arith/arith.h"
-#include "core/base/arena.h"
-#include "core/walk.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/arith/arith.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 typedef struct ml_ReducerEntry Entry;
 struct ml_ReducerEntry {

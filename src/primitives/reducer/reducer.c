@@ -8,10 +8,10 @@
  * any expression without one; operands of commutative operators are tried both ways, and a
  * comparison also as its mirror image. Source: primitives 9, rfactor.
  */
-#include "primitives/reducer/reducer.h"
+#include "moonloop/primitives/reducer/reducer.h"
 
-#include "core/walk.h"
-#include "primitives/reducer/reducer_impl.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/primitives/reducer/reducer_impl.h"
 
 typedef const ml_Expr *const *Values;
 

@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_REDUCER_H
 #define ML_PRIMITIVES_REDUCER_H
 
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 enum { ML_MAX_REDUCER = 4 };
 

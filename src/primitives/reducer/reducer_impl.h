@@ -2,7 +2,7 @@
 #ifndef ML_PRIMITIVES_REDUCER_IMPL_H
 #define ML_PRIMITIVES_REDUCER_IMPL_H
 
-#include "primitives/reducer/reducer.h"
+#include "moonloop/primitives/reducer/reducer.h"
 
 /* An index with the greatest or smallest value: two accumulators, in either order. *why
  * stays when it is no such thing. */

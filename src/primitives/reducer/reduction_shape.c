@@ -2,10 +2,10 @@
  * reduction_shape - see reduction_shape.h. The body is lets, then a store for each
  * accumulator. Source: primitives 9, rfactor.
  */
-#include "primitives/reducer/reduction_shape.h"
+#include "moonloop/primitives/reducer/reduction_shape.h"
 
-#include "core/shown.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 typedef struct Parts {
     ml_Call *c;

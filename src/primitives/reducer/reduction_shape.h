@@ -3,8 +3,8 @@
 #ifndef ML_PRIMITIVES_REDUCTION_SHAPE_H
 #define ML_PRIMITIVES_REDUCTION_SHAPE_H
 
-#include "primitives/prim.h"
-#include "primitives/reducer/reducer.h"
+#include "moonloop/primitives/prim.h"
+#include "moonloop/primitives/reducer/reducer.h"
 
 typedef struct ml_ReductionShape {
     size_t n; /* accumulators, in the order of the body's stores */

@@ -6,10 +6,10 @@
  * counts: where a condition or an index does not come out as a number, nothing is said.
  * Source: primitives 11, annotate_buffer_access.
  */
-#include "primitives/rewrite/access_sample.h"
+#include "moonloop/primitives/rewrite/access_sample.h"
 
-#include "core/walk.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 enum { INSTANCES = 64, STEPS = 20000 };
 

@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_ACCESS_SAMPLE_H
 #define ML_PRIMITIVES_ACCESS_SAMPLE_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 /* An instance that accesses an element of the buffer outside of the region (in the block's
  * iters), among those that are tried: a phrase in c->cx, "at i = 3, j = 0 it reads A[7]".

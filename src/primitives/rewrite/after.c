@@ -2,7 +2,7 @@
  * after - checks on the result of a rewrite that moved a block: what the conditions before
  * the move cannot see. Source: ir-and-analysis 5.1 rule 6, 5.2 rule 9; primitives 1.4.
  */
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 /* Loops that drive spatial and reduce iters at once (fused ones, split again) decide
  * together which reduce instance of an element comes first. Under a division each must

@@ -6,9 +6,9 @@
  * them is refused where it works on such memory. A block without blocks in it is taken by
  * its signature, and a match_buffer view for its source: there one name stands for all.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 typedef struct Memory {
     const ml_Buffer *first, *other; /* other: NULL, or another name of it */

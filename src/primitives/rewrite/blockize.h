@@ -2,7 +2,7 @@
 #ifndef ML_PRIMITIVES_BLOCKIZE_H
 #define ML_PRIMITIVES_BLOCKIZE_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 /* The nest from the loop inwards becomes a block; *outer is its tag. */
 bool ml_blockize_loop(ml_Call *c, ml_Uid loop, bool preserve_unit_iters, ml_Uid *outer);

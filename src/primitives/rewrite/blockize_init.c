@@ -4,7 +4,7 @@
  * It then initialises the whole tile first, which is right when the tile's instances are
  * different and each has elements of its own. Source: primitives 10, blockize.
  */
-#include "primitives/rewrite/blockize_inside.h"
+#include "moonloop/primitives/rewrite/blockize_inside.h"
 
 /* Different spatial iters have different elements: then nobody else touches an element
  * between its init, which now comes earlier, and its first update. */

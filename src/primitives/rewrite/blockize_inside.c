@@ -5,7 +5,7 @@
  * reads and writes are the hulls of the old regions over them, exact for what is written.
  * Source: primitives 10, blockize.
  */
-#include "primitives/rewrite/blockize_inside.h"
+#include "moonloop/primitives/rewrite/blockize_inside.h"
 
 ml_Inside ml_inside_begin(ml_Call *c, const ml_Tile *t)
 {

@@ -3,8 +3,8 @@
 #ifndef ML_PRIMITIVES_BLOCKIZE_INSIDE_H
 #define ML_PRIMITIVES_BLOCKIZE_INSIDE_H
 
-#include "primitives/layout/layout.h"
-#include "primitives/rewrite/blockize.h"
+#include "moonloop/primitives/layout/layout.h"
+#include "moonloop/primitives/rewrite/blockize.h"
 
 typedef struct ml_Inside {
     ml_Call *c;

@@ -4,7 +4,7 @@
  * The iters of the one block inside are divided: the new block has one for each, over the
  * loops outside. Source: primitives 10, blockize of a loop.
  */
-#include "primitives/rewrite/blockize_inside.h"
+#include "moonloop/primitives/rewrite/blockize_inside.h"
 
 static bool single_block(ml_Call *c, const ml_For *loop, const ml_Block **out)
 {

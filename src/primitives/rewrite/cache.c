@@ -2,9 +2,9 @@
  * cache - what cache_read and cache_write share: where the copy goes, how large it is, and
  * the copy nest. Source: primitives 8.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 bool ml_uids_have(const ml_UidVec *v, ml_Uid uid)
 {

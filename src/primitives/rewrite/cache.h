@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_CACHE_H
 #define ML_PRIMITIVES_CACHE_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 /* Sets multi-writer; false. */
 bool ml_fail_writers(ml_Call *c, const ml_Buffer *buf, const ml_UidVec *writers);

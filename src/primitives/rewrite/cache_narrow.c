@@ -6,7 +6,7 @@
  * for the named one alone: nobody may look beside the copy. Source: primitives 8,
  * cache_read, Region.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
 bool ml_cache_read_guarded(ml_Call *c, ml_Uid block, const ml_Buffer *buf)
 {

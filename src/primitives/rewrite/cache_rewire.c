@@ -2,7 +2,7 @@
  * cache_rewire - accesses of a buffer, in the blocks that are picked, go to its copy; the
  * copy nest and the new buffer are put in their place. Source: primitives 8.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
 typedef struct Rewire {
     ml_Call *c;

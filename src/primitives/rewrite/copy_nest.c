@@ -2,7 +2,7 @@
  * copy_nest - see copy_nest.h. Loops keep their ranges and steps and become serial; of the
  * block's predicate stays what speaks of them and of what is outside.
  */
-#include "primitives/rewrite/copy_nest.h"
+#include "moonloop/primitives/rewrite/copy_nest.h"
 
 static bool loop_needed(const ml_CopyNest *n, const ml_For *f)
 {

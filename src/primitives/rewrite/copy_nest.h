@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_COPY_NEST_H
 #define ML_PRIMITIVES_COPY_NEST_H
 
-#include "primitives/rewrite/same_index.h"
+#include "moonloop/primitives/rewrite/same_index.h"
 
 typedef struct ml_CopyNest {
     const ml_Block *block;

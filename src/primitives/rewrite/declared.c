@@ -3,7 +3,7 @@
  * bindings and views are followed outwards, to where a buffer is allocated or to the root,
  * which declares everything. Source: ir-and-analysis 1.6.
  */
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 /* One of the declared regions of the buffer holds the box, or there is none to hold it. */
 static bool holds(ml_Arith *ar, const ml_Region *said, size_t n, const ml_Buffer *buf,

@@ -2,9 +2,9 @@
  * executed - which instances of a block run today, by the values that its iters take; and
  * whether some more may run where that is not known exactly. Source: primitives 7, step 4.
  */
-#include "primitives/rewrite/move.h"
-#include "primitives/rewrite/same_index.h"
-#include "verify/cover/attained.h"
+#include "moonloop/primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/same_index.h"
+#include "moonloop/verify/cover/attained.h"
 
 size_t ml_iter_of(const ml_Block *b, const ml_Var *v)
 {

@@ -2,7 +2,7 @@
 #ifndef ML_PRIMITIVES_INLINE_H
 #define ML_PRIMITIVES_INLINE_H
 
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 /* The only store of a leaf block's body; NULL: the body is something else. */
 const ml_Store *ml_single_store(const ml_Block *b);

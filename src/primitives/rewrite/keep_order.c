@@ -4,11 +4,11 @@
  * commutative and associative, under whatever conditions, or choose the larger or smaller
  * one of both; or as a reducer of several values does.
  */
-#include "primitives/rewrite/keep_order.h"
+#include "moonloop/primitives/rewrite/keep_order.h"
 
-#include "core/walk.h"
-#include "primitives/reducer/reducer.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/primitives/reducer/reducer.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 /* ---- updates by one operator */
 

@@ -2,8 +2,8 @@
 #ifndef ML_PRIMITIVES_KEEP_ORDER_H
 #define ML_PRIMITIVES_KEEP_ORDER_H
 
-#include "primitives/prim.h"
-#include "verify/order/self_deps.h"
+#include "moonloop/primitives/prim.h"
+#include "moonloop/verify/order/self_deps.h"
 
 /* Blocks whose instances depend on each other, as findings in cx; s: whose registered
  * reducers count, or NULL. */

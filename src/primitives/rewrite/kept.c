@@ -6,10 +6,10 @@
  * reads something else. One whose instances write an element each may run again, for the
  * value is the same. Source: primitives 7; ir-and-analysis 2.3.
  */
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "primitives/rewrite/same_index.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/rewrite/same_index.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 /* Different instances write different elements, or what is written is no single one. */
 static bool is_own_element(ml_Call *c, const ml_Block *w, const ml_Region *r)

@@ -2,7 +2,7 @@
 #ifndef ML_PRIMITIVES_MERGE_H
 #define ML_PRIMITIVES_MERGE_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 enum { ML_MERGE_DEPTH = 32 };
 

@@ -2,7 +2,7 @@
  * merge_elements - whether an init block stores to the elements that its update block
  * accumulates in. Source: primitives 9, merge_reduction.
  */
-#include "primitives/rewrite/merge_reduction.h"
+#include "moonloop/primitives/rewrite/merge_reduction.h"
 
 typedef ml_MergeReduction Merge;
 

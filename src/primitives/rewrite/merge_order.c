@@ -2,7 +2,7 @@
  * merge_order - whether bodies of loops that become one still come in order: what they and
  * the statements between them touch. Source: see merge.c.
  */
-#include "primitives/rewrite/merge.h"
+#include "moonloop/primitives/rewrite/merge.h"
 
 typedef ml_MergeNest Nest;
 typedef ml_Merge Merge;

@@ -2,7 +2,7 @@
 #ifndef ML_PRIMITIVES_MERGE_REDUCTION_H
 #define ML_PRIMITIVES_MERGE_REDUCTION_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 typedef struct ml_MergeReduction {
     ml_Call *c;

@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_MOVE_H
 #define ML_PRIMITIVES_MOVE_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 extern const ml_Primitive ml_prim_compute_at, ml_prim_compute_inline,
     ml_prim_reverse_compute_inline;

@@ -2,7 +2,7 @@
  * put - new nests and buffers put into a scope: beside one of its statements, or at a
  * position in the body of one of its loops. Source: primitives 8.
  */
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
 static void add_alloc(ml_Call *c, ml_Uid scope, const ml_Buffer *alloc)
 {

@@ -3,7 +3,7 @@
  * leaf removal, allocation lists, and the checks that stand at their beginning.
  * Source: primitives 2.4.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 /* ---- the call */
 

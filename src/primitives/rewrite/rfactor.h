@@ -3,8 +3,8 @@
 #ifndef ML_PRIMITIVES_RFACTOR_H
 #define ML_PRIMITIVES_RFACTOR_H
 
-#include "primitives/reducer/reduction_shape.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/reducer/reduction_shape.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 enum { ML_RFACTOR_LOOP, ML_RFACTOR_AXIS }; /* parameters */
 

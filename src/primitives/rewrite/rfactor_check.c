@@ -4,11 +4,11 @@
  * It may when each element is accumulated once, is started before it is added to, and each
  * partial result has a first element. Source: primitives 9, rfactor.
  */
-#include "primitives/rewrite/rfactor.h"
+#include "moonloop/primitives/rewrite/rfactor.h"
 
-#include "core/base/fault.h"
-#include "core/shown.h"
-#include "verify/facts.h"
+#include "moonloop/core/base/fault.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/verify/facts.h"
 
 static bool find_block(ml_Rfactor *r, const ml_For *loop)
 {

@@ -3,8 +3,8 @@
 #ifndef ML_PRIMITIVES_ROLLING_H
 #define ML_PRIMITIVES_ROLLING_H
 
-#include "primitives/layout/layout.h"
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/layout/layout.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 /* What an iteration of the tile loop writes along one dimension. */
 typedef struct ml_RollAxis {

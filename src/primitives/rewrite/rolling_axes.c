@@ -7,9 +7,9 @@
  * still, since nothing between two iterations of f leaves a window as long as the box.
  * Source: primitives 11, rolling_buffer.
  */
-#include "primitives/rewrite/rolling.h"
+#include "moonloop/primitives/rewrite/rolling.h"
 
-#include "core/shown.h"
+#include "moonloop/core/shown.h"
 
 /* ---- how an expression moves when a variable grows by one */
 

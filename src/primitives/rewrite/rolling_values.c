@@ -6,7 +6,7 @@
  * is whole each time. What it reads may be written meanwhile, by one block of which the
  * same holds, of which all that is read was written before. Source: primitives 11.
  */
-#include "primitives/rewrite/rolling.h"
+#include "moonloop/primitives/rewrite/rolling.h"
 
 typedef struct Values {
     ml_Call *c;

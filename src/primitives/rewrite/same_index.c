@@ -5,9 +5,9 @@
  * be renamed to one other element. What speaks against it is found here: other indices
  * elsewhere, a mask, a view, the pointer. Source: primitives 8, reindex.
  */
-#include "primitives/rewrite/same_index.h"
+#include "moonloop/primitives/rewrite/same_index.h"
 
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 /* ---- finding */
 

@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_SAME_INDEX_H
 #define ML_PRIMITIVES_SAME_INDEX_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 /* How a block touches a buffer. */
 typedef struct ml_AccessIndex {

@@ -3,7 +3,7 @@
 #ifndef ML_PRIMITIVES_SAMPLE_H
 #define ML_PRIMITIVES_SAMPLE_H
 
-#include "core/ctx.h"
+#include "moonloop/core/ctx.h"
 
 /* One step of the generator: *state in [1, 2^31 - 2]. */
 uint32_t ml_random_step(uint32_t *state);

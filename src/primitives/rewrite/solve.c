@@ -7,7 +7,7 @@
  * taken over the whole required box, not over two of its corners (a remainder has its
  * extremes inside). Source: primitives 7, steps 1 to 4.
  */
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
 typedef struct Solver {
     ml_Call *c;

@@ -2,7 +2,7 @@
  * tile - one block divided at a place of its nest: what its iters are outside and inside.
  * Source: primitives 10, blockize; ir-and-analysis 4.8.
  */
-#include "primitives/rewrite/blockize.h"
+#include "moonloop/primitives/rewrite/blockize.h"
 
 static bool uses_any(const ml_Expr *e, const ml_StmtVec *loops)
 {

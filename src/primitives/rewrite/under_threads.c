@@ -6,9 +6,9 @@
  * that no thread runs may yet be moved to where the values are. Source: ir-and-analysis
  * 5.3, 5.4.
  */
-#include "primitives/rewrite/move.h"
+#include "moonloop/primitives/rewrite/move.h"
 
-#include "primitives/rewrite/cache.h"
+#include "moonloop/primitives/rewrite/cache.h"
 
 void ml_thread_readers(ml_Call *c, ml_Uid block, ml_UidVec *out)
 {

@@ -2,7 +2,7 @@
  * views - the match_buffer targets of a buffer have its storage scope: when a buffer moves,
  * they move too, and views of them.
  */
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 typedef struct Views {
     ml_Ctx *cx;

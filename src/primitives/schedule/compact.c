@@ -5,7 +5,7 @@
  * numbers are kept, so that handles, names and states stay right; pointers into programs do
  * not. Source: DESIGN section 3.
  */
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 /* Below this many bytes it is not worth the trouble. */
 enum { WORTH = 16 << 20 };

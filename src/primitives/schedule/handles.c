@@ -5,7 +5,7 @@
  * step that ended it is found on the way from the current version to the start.
  * Source: primitives 1.3, interaction 3.
  */
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 #include <stdarg.h>
 

@@ -6,8 +6,8 @@
  * space serves all versions. They are worked out when somebody looks, from the start to the
  * version asked for, in program order. Source: interaction 3, script 12.5.
  */
-#include "primitives/names.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/names.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * A displayed name stands for what it is displayed on; a hint or pattern that fits several
  * is never guessed. Source: interaction 3.
  */
-#include "primitives/names.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/names.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 #include <stdlib.h>
 

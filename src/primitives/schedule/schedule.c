@@ -4,12 +4,12 @@
  * Copies share a space, a fork has one of its own on top of it. Source: primitives 1 and 4,
  * DESIGN section 3.
  */
-#include "primitives/schedule.h"
+#include "moonloop/primitives/schedule.h"
 
-#include "primitives/intrin.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/intrin.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
-#include "core/compare/equal.h"
+#include "moonloop/core/compare/equal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

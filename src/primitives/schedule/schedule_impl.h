@@ -11,9 +11,9 @@
 #ifndef ML_PRIMITIVES_SCHEDULE_IMPL_H
 #define ML_PRIMITIVES_SCHEDULE_IMPL_H
 
-#include "core/base/arena.h"
-#include "primitives/call_text.h"
-#include "primitives/trace.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/primitives/call_text.h"
+#include "moonloop/primitives/trace.h"
 
 /* ---- what copies share */
 typedef struct ml_Symbol { /* of an expression handle */

@@ -5,7 +5,7 @@
  * it; versions are never changed, moves only change which one is current.
  * Source: interaction 6, DESIGN section 3.
  */
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 int ml_schedule_version(const ml_Schedule *s)
 {

@@ -4,9 +4,9 @@
  * parts, `j=2×4×16`.
  * Source: interaction 11.
  */
-#include "primitives/trace/trace_impl.h"
+#include "moonloop/primitives/trace/trace_impl.h"
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 typedef struct Chosen {
     ml_Schedule *s;

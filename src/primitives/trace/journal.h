@@ -7,8 +7,8 @@
 #ifndef ML_PRIMITIVES_JOURNAL_H
 #define ML_PRIMITIVES_JOURNAL_H
 
-#include "core/json/json.h"
-#include "primitives/trace.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/primitives/trace.h"
 
 /* A string as JSON, NULL as null; bytes that are no UTF-8 (a mark may have them) become
  * `?`.

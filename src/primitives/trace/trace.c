@@ -3,9 +3,9 @@
  *
  * Source: primitives 12.
  */
-#include "primitives/trace.h"
+#include "moonloop/primitives/trace.h"
 
-#include "primitives/trace/trace_impl.h"
+#include "moonloop/primitives/trace/trace_impl.h"
 
 /* ---- as a list */
 

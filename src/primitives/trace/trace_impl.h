@@ -2,8 +2,8 @@
 #ifndef ML_PRIMITIVES_TRACE_IMPL_H
 #define ML_PRIMITIVES_TRACE_IMPL_H
 
-#include "core/json/json.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 /* Number of variables: one more than the largest. */
 uint32_t ml_trace_n_vars(const ml_Trace *t);

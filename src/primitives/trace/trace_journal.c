@@ -6,11 +6,11 @@
  * versions by theirs; the rebuilt schedule has the same versions under the same numbers.
  * Source: interaction 6.
  */
-#include "primitives/trace/journal.h"
+#include "moonloop/primitives/trace/journal.h"
 
-#include "core/base/utf8.h"
-#include "primitives/call/render.h"
-#include "primitives/trace/trace_impl.h"
+#include "moonloop/core/base/utf8.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/trace/trace_impl.h"
 
 #include <stdio.h>
 

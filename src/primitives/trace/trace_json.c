@@ -4,9 +4,9 @@
  * A tuning record of TVM is read for its trace, a file of such records for the fastest.
  * Source: primitives 12.3.
  */
-#include "primitives/trace/trace_value.h"
+#include "moonloop/primitives/trace/trace_value.h"
 
-#include "core/json/json.h"
+#include "moonloop/core/json/json.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
  * variables in a function; longer traces keep theirs in a table. Source: primitives 12.2,
  * interaction 6 and 15.
  */
-#include "primitives/call/args.h"
-#include "primitives/trace/trace_value.h"
+#include "moonloop/primitives/call/args.h"
+#include "moonloop/primitives/trace/trace_value.h"
 
 #include <math.h>
 

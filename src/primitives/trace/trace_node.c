@@ -9,10 +9,10 @@
  * {"initial_indices": 2, ...}}, {"type": "ffi.Array", "data": [3, 5]}, ...]}, in numbers.
  * Source: primitives 12.3.
  */
-#include "primitives/trace/trace_impl.h"
+#include "moonloop/primitives/trace/trace_impl.h"
 
-#include "core/json/json.h"
-#include "core/walk.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/core/walk.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * trace_python - a trace in the exchange dialect, as TensorIR users write it.
  * Source: primitives 12.2.
  */
-#include "primitives/trace/trace_value.h"
+#include "moonloop/primitives/trace/trace_value.h"
 
 #include <math.h>
 #include <stdio.h>

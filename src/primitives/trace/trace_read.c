@@ -5,11 +5,11 @@
  * decisions in range and once each. A reader may be given one list after the other: the
  * later ones use what the earlier ones define. Source: primitives 12.3.
  */
-#include "primitives/trace/trace_value.h"
+#include "moonloop/primitives/trace/trace_value.h"
 
 #include <math.h>
 
-#include "primitives/tokens.h"
+#include "moonloop/primitives/tokens.h"
 
 bool ml_bad_json(ml_Ctx *cx, const ml_Json *j, const char *what)
 {

@@ -6,9 +6,9 @@
  * of the loops of the first block below it. All lookups are made in the program before the
  * call, so that a replay finds the same things. Source: primitives 1.2, 12.
  */
-#include "primitives/call/args.h"
+#include "moonloop/primitives/call/args.h"
 
-#include "core/shown.h"
+#include "moonloop/core/shown.h"
 
 typedef struct Recorder {
     ml_Schedule *s;

@@ -4,9 +4,9 @@
  *
  * Source: primitives 12.4, interaction 6.
  */
-#include "primitives/trace.h"
+#include "moonloop/primitives/trace.h"
 
-#include "primitives/trace/trace_impl.h"
+#include "moonloop/primitives/trace/trace_impl.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
  * The script makes version k where the schedule has version k. Variables of all branches
  * share one table, numbered through. Source: interaction 6, `:save --all`.
  */
-#include "primitives/trace/trace_impl.h"
+#include "moonloop/primitives/trace/trace_impl.h"
 
 typedef struct Tree {
     ml_Ctx *cx;

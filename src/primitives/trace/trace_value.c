@@ -4,7 +4,7 @@
  * A writer owns a scratch context from ml_trace_writer to ml_trace_writer_end: names and
  * printed expressions live there, the text outside. Source: primitives 12.2, 12.3.
  */
-#include "primitives/trace/trace_value.h"
+#include "moonloop/primitives/trace/trace_value.h"
 
 ml_TraceWriter ml_trace_writer(ml_Text *out, const ml_Trace *t, const ml_TraceForm *form)
 {

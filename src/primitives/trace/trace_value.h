@@ -3,8 +3,8 @@
 #ifndef ML_PRIMITIVES_TRACE_VALUE_H
 #define ML_PRIMITIVES_TRACE_VALUE_H
 
-#include "core/json/value_text.h"
-#include "primitives/trace/trace_impl.h"
+#include "moonloop/core/json/value_text.h"
+#include "moonloop/primitives/trace/trace_impl.h"
 
 typedef struct ml_TraceWriter ml_TraceWriter;
 typedef struct ml_TraceForm {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "config.h"
-#include "core/base/embedded.h"
+#include "moonloop/core/base/embedded.h"
 #include "repl/bind/work/kernel.h"
 #include "repl/bind/work/tuning.h"
 

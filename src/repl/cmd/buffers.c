@@ -2,12 +2,12 @@
  * cmd_buffers - :buffers, who holds what and who touches it, and :deps, who uses whose
  * results. Source: interaction 4, 10 (pane 4).
  */
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
 #include "repl/command/command.h"
 #include "repl/graph/graph.h"
 #include "repl/show/footprint.h"
 #include "repl/show/show.h"
-#include "work/fact/fact.h"
 
 /* ---------------------------------------------------------------- :buffers */
 
@@ -192,7 +192,7 @@ static void tell_shape(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_buffer_fields
 #define ML_FIELDS_NAME  "buffers"
 #define ML_FIELDS_WHAT  "a buffer"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 static void pad(ml_Text *out, const char *z, size_t width)
 {
@@ -304,7 +304,7 @@ typedef struct Edge { /* texts */
 #define ML_FIELDS_TABLE ml_dep_fields
 #define ML_FIELDS_NAME  "deps"
 #define ML_FIELDS_WHAT  "what a block needs of another"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 static void measure_edge(const ml_Block *from, const ml_Block *to, const ml_Buffer *b,
                          ml_DepKind kind, void *user)

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "codegen/machine/machine.h"
-#include "core/base/arena.h"
-#include "primitives/trace.h"
+#include "moonloop/codegen/machine/machine.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/primitives/trace.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"

@@ -3,17 +3,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codegen/measure/check.h"
-#include "codegen/params/count.h"
-#include "core/json/data.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/codegen/params/count.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
+#include "moonloop/work/work.h"
 #include "repl/cmd/options.h"
 #include "repl/command/command.h"
 #include "repl/graph/graph.h"
 #include "repl/host/host.h"
 #include "repl/session/progress.h"
 #include "repl/show/show.h"
-#include "work/fact/fact.h"
-#include "work/work.h"
 
 /* ---- :check */
 

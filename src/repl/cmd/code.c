@@ -1,6 +1,8 @@
 /* cmd_code - :ir :llvm :asm: the focus after lowering, as LLVM sees it, as the machine
  * does. Source: interaction 4, 8; lowering-and-codegen 1.2. */
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
+#include "moonloop/work/work.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/session/progress.h"
@@ -8,8 +10,6 @@
 #include "repl/show/diff.h"
 #include "repl/show/show.h"
 #include "repl/show/versions.h"
-#include "work/fact/fact.h"
-#include "work/work.h"
 
 typedef struct Code { /* what a command looks at */
     ml_Ctx *cx;
@@ -373,7 +373,7 @@ static void tell_lines(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_asm_fields
 #define ML_FIELDS_NAME  "asm"
 #define ML_FIELDS_WHAT  "machine code"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 static void give_asm(ml_Session *ss, int version, const ml_AsmSummary *s, const char *view)
 {

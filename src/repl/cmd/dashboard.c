@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/command/command.h"
 #include "repl/screen/write_all.h"
 #include "repl/screen/writer.h"

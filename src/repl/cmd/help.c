@@ -7,8 +7,8 @@
 
 #include <strings.h>
 
-#include "core/script/report.h"
-#include "primitives/call/cases.h"
+#include "moonloop/core/script/report.h"
+#include "moonloop/primitives/call/cases.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
 #include "repl/out/wrap.h"

@@ -2,7 +2,7 @@
 #ifndef ML_REPL_CMD_HELP_H
 #define ML_REPL_CMD_HELP_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 #include "repl/command/command.h"
 
 /* split(loop, factors, preserve_unit_iters = true, ...) */

@@ -2,10 +2,10 @@
 #ifndef ML_REPL_CMD_HELP_IMPL_H
 #define ML_REPL_CMD_HELP_IMPL_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
+#include "moonloop/work/fact/fact.h"
 #include "repl/bind/schedule/calls.h"
 #include "repl/command/command.h"
-#include "work/fact/fact.h"
 
 size_t ml_help_width(const ml_Session *ss); /* columns of a line of help */
 void ml_help_primitive(ml_Session *ss, ml_Text *t, const ml_Primitive *p);

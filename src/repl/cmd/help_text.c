@@ -5,7 +5,7 @@
  */
 #include "repl/cmd/help.h"
 
-#include "primitives/call/cases.h"
+#include "moonloop/primitives/call/cases.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
 #include "repl/out/wrap.h"

@@ -2,14 +2,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
 #include "repl/command/command.h"
 #include "repl/job/jobs.h"
 #include "repl/out/interrupt.h"
 #include "repl/out/loop.h"
 #include "repl/session/progress.h"
 #include "repl/show/show.h"
-#include "work/fact/fact.h"
 
 enum { LOOK_MS = 100 }; /* between two looks at Ctrl-C while :jobs --wait waits */
 
@@ -32,7 +32,7 @@ static void add_row(ml_Text *t, const ml_JobInfo *j)
 #define ML_FIELDS_TABLE ml_job_fields
 #define ML_FIELDS_NAME  "jobs"
 #define ML_FIELDS_WHAT  "work in the background"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 static bool list(ml_Session *ss)
 {

@@ -1,11 +1,11 @@
 /* cmd_look - :show :tree :block. Source: interaction 4, 5. */
 #include <stdlib.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
 #include "repl/command/command.h"
 #include "repl/show/show.h"
 #include "repl/show/versions.h"
-#include "work/fact/fact.h"
 
 /* The current version, or the one that is named. */
 static bool version_arg(ml_Session *ss, const ml_Words *w, size_t k, int *out)

@@ -3,13 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
+#include "moonloop/work/say.h"
 #include "repl/cmd/machine_report.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/session/progress.h"
-#include "work/fact/fact.h"
-#include "work/say.h"
 
 enum { WIDE = 12 }; /* of a column of figures */
 

@@ -2,8 +2,8 @@
 #ifndef ML_REPL_CMD_MACHINE_REPORT_H
 #define ML_REPL_CMD_MACHINE_REPORT_H
 
-#include "codegen/machine/machine.h"
-#include "core/base/text.h"
+#include "moonloop/codegen/machine/machine.h"
+#include "moonloop/core/base/text.h"
 
 /* Lines without a newline at the end. */
 void ml_machine_report(const ml_Machine *m, ml_Text *t);

@@ -3,15 +3,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "codegen/machine/engine.h"
-#include "core/json/data.h"
+#include "moonloop/codegen/machine/engine.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/work.h"
 #include "repl/cmd/options.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/progress.h"
 #include "repl/show/memory_text.h"
-#include "work/work.h"
 
 typedef struct Args {
     const char *buffer;

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_CMD_OPTIONS_H
 #define ML_REPL_CMD_OPTIONS_H
 
-#include "codegen/measure/check.h"
+#include "moonloop/codegen/measure/check.h"
 #include "repl/command/command.h"
 
 typedef enum ml_OptionKind {

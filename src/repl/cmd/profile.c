@@ -2,17 +2,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/json/data.h"
-#include "core/walk.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/work/fact/fact.h"
+#include "moonloop/work/profile.h"
+#include "moonloop/work/say.h"
 #include "repl/cmd/timing_args.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/profiles.h"
 #include "repl/session/progress.h"
-#include "work/fact/fact.h"
-#include "work/profile.h"
-#include "work/say.h"
 
 typedef struct Show {
     ml_Session *ss;

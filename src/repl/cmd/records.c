@@ -2,7 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
+#include "moonloop/work/records.h"
+#include "moonloop/work/say.h"
 #include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
@@ -10,9 +13,6 @@
 #include "repl/out/interrupt.h"
 #include "repl/out/wrap.h"
 #include "repl/show/show.h"
-#include "work/fact/fact.h"
-#include "work/records.h"
-#include "work/say.h"
 
 void ml_tune_warn(ml_Session *ss, const char *why)
 {

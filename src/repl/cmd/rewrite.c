@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "primitives/trace.h"
+#include "moonloop/primitives/trace.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 

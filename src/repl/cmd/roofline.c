@@ -3,16 +3,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
+#include "moonloop/work/say.h"
+#include "moonloop/work/work.h"
 #include "repl/cmd/timing_args.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
 #include "repl/out/interrupt.h"
 #include "repl/show/roofline.h"
-#include "work/fact/fact.h"
-#include "work/say.h"
-#include "work/work.h"
 
 enum { HEIGHT = 18, LOW = 14 }; /* lines of the plot; on a narrow screen */
 

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/file.h"
-#include "core/json/data.h"
-#include "primitives/trace.h"
+#include "moonloop/core/base/file.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/primitives/trace.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"

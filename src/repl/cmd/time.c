@@ -2,13 +2,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
+#include "moonloop/work/say.h"
 #include "repl/cmd/timing_args.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/session/progress.h"
-#include "work/fact/fact.h"
-#include "work/say.h"
 
 static const ml_TimingArgs ARGS = {.knows =
                                        ":time knows --runs N, --cold, --report, --against "

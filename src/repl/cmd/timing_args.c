@@ -1,7 +1,7 @@
 /* timing_args - the arguments of :time, :profile and :roofline. Source: interaction 8. */
 #include "repl/cmd/timing_args.h"
 
-#include "codegen/worker/worker.h"
+#include "moonloop/codegen/worker/worker.h"
 
 bool ml_read_timing(ml_Session *ss, const ml_TimingArgs *args, const ml_Words *w,
                     ml_TimingOpts *o, ml_Sizes *z)

@@ -2,8 +2,8 @@
 #ifndef ML_REPL_CMD_TIMING_ARGS_H
 #define ML_REPL_CMD_TIMING_ARGS_H
 
+#include "moonloop/work/timing.h"
 #include "repl/cmd/options.h"
-#include "work/timing.h"
 
 typedef struct ml_TimingArgs {
     const char *knows; /* ":time knows --cold", for the refusal of another */

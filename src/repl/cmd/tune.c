@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "codegen/machine/machine.h"
-#include "core/json/data.h"
+#include "moonloop/codegen/machine/machine.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
+#include "moonloop/work/work.h"
 #include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
@@ -20,8 +22,6 @@
 #include "repl/job/background.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/progress.h"
-#include "work/fact/fact.h"
-#include "work/work.h"
 
 enum { ROWS = 10, LEAST_ROW = 16 }; /* rows of a search; candidates between two */
 

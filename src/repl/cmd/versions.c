@@ -2,14 +2,14 @@
  * Source: interaction 6. */
 #include <stdlib.h>
 
-#include "core/json/data.h"
-#include "primitives/trace.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/primitives/trace.h"
+#include "moonloop/work/fact/fact.h"
 #include "repl/command/command.h"
 #include "repl/show/counts_view.h"
 #include "repl/show/diff.h"
 #include "repl/show/show.h"
 #include "repl/show/versions.h"
-#include "work/fact/fact.h"
 
 static bool number(const char *text, int *out)
 {

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/json/data.h"
-#include "core/script/report.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/core/script/report.h"
 #include "repl/command/house.h"
 #include "repl/out/interrupt.h"
 #include "repl/screen/write_all.h"

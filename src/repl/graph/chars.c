@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/graph/graph.h"
 #include "repl/screen/grid.h"
 

@@ -5,7 +5,7 @@
  */
 #include "repl/graph/graph.h"
 
-#include "core/base/file.h"
+#include "moonloop/core/base/file.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_GRAPH_GRAPH_H
 #define ML_REPL_GRAPH_GRAPH_H
 
-#include "primitives/schedule.h"
+#include "moonloop/primitives/schedule.h"
 
 typedef struct ml_Graph {
     ml_Text dot;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/script/report.h"
+#include "moonloop/core/script/report.h"
 #include "repl/bind/bind.h"
 #include "repl/command/command.h"
 

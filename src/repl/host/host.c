@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "primitives/tokens.h"
+#include "moonloop/primitives/tokens.h"
 #include "repl/bind/bind.h"
 #include "repl/host/host_impl.h"
 #include "repl/session/frame.h"

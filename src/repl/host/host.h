@@ -3,7 +3,7 @@
 #ifndef ML_REPL_HOST_HOST_H
 #define ML_REPL_HOST_HOST_H
 
-#include "codegen/machine/engine.h"
+#include "moonloop/codegen/machine/engine.h"
 #include "repl/session/session.h"
 
 /* Opens the state with moon and the names of the prompt; NULL never. It ends with the

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
 #include "repl/bind/bind.h"
 
 enum { MAX_DEPTH = 32 };

@@ -5,7 +5,7 @@
 
 #include <lua.h>
 
-#include "core/json/json.h"
+#include "moonloop/core/json/json.h"
 
 /* Appends the value: tables with names become objects, their names sorted; sequences (and
  * empty tables) lists; objects what tostring gives, which may raise; functions, what is

@@ -5,7 +5,7 @@
  */
 #include "repl/host/host_impl.h"
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
 #include "repl/bind/bind.h"
 #include "repl/command/command.h"
 #include "repl/host/json.h"

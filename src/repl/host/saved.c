@@ -7,8 +7,8 @@
 
 #include <errno.h>
 
-#include "core/base/file.h"
-#include "primitives/trace.h"
+#include "moonloop/core/base/file.h"
+#include "moonloop/primitives/trace.h"
 #include "repl/bind/bind.h"
 #include "repl/session/frame.h"
 

@@ -3,8 +3,8 @@
 #ifndef ML_REPL_HOST_TUNE_H
 #define ML_REPL_HOST_TUNE_H
 
+#include "moonloop/tune/tune.h"
 #include "repl/host/host.h"
-#include "tune/tune.h"
 
 typedef struct ml_TuneAsk {
     int64_t trials, seed; /* trials 0: as asked last */

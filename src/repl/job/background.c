@@ -1,7 +1,7 @@
 /* background - commands that go on as jobs (background.h). Source: interaction 9. */
 #include "repl/job/background.h"
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
 #include "repl/job/jobs.h"
 #include "repl/keep/record.h"
 

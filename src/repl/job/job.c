@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "core/json/data.h"
-#include "core/json/json.h"
-#include "primitives/trace.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/primitives/trace.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/session/frame.h"

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/json/json.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/work/say.h"
+#include "moonloop/work/timing.h"
 #include "repl/host/host.h"
 #include "repl/session/profiles.h"
-#include "work/say.h"
-#include "work/timing.h"
 
 static const char *text_at(const ml_Json *j, const char *key)
 {

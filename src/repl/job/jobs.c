@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "codegen/worker/program.h"
-#include "core/base/arena.h"
-#include "core/json/json.h"
+#include "moonloop/codegen/worker/program.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/json/json.h"
 #include "repl/job/job.h"
 #include "repl/job/job_result.h"
 #include "repl/out/loop.h"

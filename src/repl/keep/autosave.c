@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
-#include "core/json/json.h"
-#include "primitives/trace/journal.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/primitives/trace/journal.h"
 #include "repl/host/host.h"
 #include "repl/keep/crash.h"
 #include "repl/keep/registered.h"

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/sanitized.h"
+#include "moonloop/core/base/sanitized.h"
 #include "repl/keep/sessions.h"
 #include "repl/screen/restore.h"
 #include "repl/screen/write_all.h"

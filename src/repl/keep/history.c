@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
-#include "core/base/file.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/base/file.h"
 #include "repl/keep/sessions.h"
 #include "repl/screen/write_all.h"
 

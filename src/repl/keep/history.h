@@ -8,7 +8,7 @@
 #ifndef ML_REPL_KEEP_HISTORY_H
 #define ML_REPL_KEEP_HISTORY_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 enum { ML_HISTORY_MAX = 10000 };
 typedef struct ml_History ml_History;

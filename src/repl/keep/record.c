@@ -17,10 +17,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "core/base/arena.h"
-#include "core/base/file.h"
-#include "core/json/json.h"
-#include "core/vec.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/base/file.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/core/vec.h"
 #include "repl/command/command.h"
 #include "repl/out/interrupt.h"
 

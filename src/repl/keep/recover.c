@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/file.h"
-#include "core/json/json.h"
-#include "primitives/trace/journal.h"
+#include "moonloop/core/base/file.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/primitives/trace/journal.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/autosave.h"

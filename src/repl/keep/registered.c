@@ -6,9 +6,9 @@
  */
 #include "repl/keep/registered.h"
 
-#include "core/script/script.h"
-#include "primitives/call/render.h"
-#include "primitives/reducer/reducer.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/reducer/reducer.h"
 
 /* ---- writing */
 

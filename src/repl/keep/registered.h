@@ -3,8 +3,8 @@
 #ifndef ML_REPL_KEEP_REGISTERED_H
 #define ML_REPL_KEEP_REGISTERED_H
 
-#include "core/json/json.h"
-#include "primitives/intrin.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/primitives/intrin.h"
 
 typedef struct ml_Registered { /* how many were written; all zero at first */
     size_t intrins, reducers;

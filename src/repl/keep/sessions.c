@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
-#include "core/base/file.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/base/file.h"
 #include "repl/screen/write_all.h"
 
 #define NEW_SUFFIX ".new" /* what has no name yet */

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 #define ML_SAVE_SUFFIX  ".autosave"
 #define ML_ENDED_SUFFIX ".ended" /* of one that its user left with steps in no file */

@@ -6,8 +6,8 @@
  */
 #include "repl/line/colour.h"
 
-#include "primitives/prim.h"
-#include "primitives/tokens.h"
+#include "moonloop/primitives/prim.h"
+#include "moonloop/primitives/tokens.h"
 #include "repl/bind/schedule/calls.h"
 #include "repl/command/command.h"
 

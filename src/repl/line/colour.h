@@ -3,7 +3,7 @@
 #ifndef ML_REPL_LINE_COLOUR_H
 #define ML_REPL_LINE_COLOUR_H
 
-#include "core/ctx.h"
+#include "moonloop/core/ctx.h"
 #include "repl/run/language.h"
 #include "repl/screen/grid.h"
 

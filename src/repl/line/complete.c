@@ -7,7 +7,7 @@
  */
 #include "repl/line/complete.h"
 
-#include "primitives/tokens.h"
+#include "moonloop/primitives/tokens.h"
 #include "repl/command/command.h"
 #include "repl/line/complete_impl.h"
 #include "repl/line/scan.h"

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_LINE_COMPLETE_IMPL_H
 #define ML_REPL_LINE_COMPLETE_IMPL_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 #include "repl/line/complete.h"
 
 typedef struct ml_Offer { /* one completion at work */

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "primitives/names.h"
-#include "primitives/tokens.h"
+#include "moonloop/primitives/names.h"
+#include "moonloop/primitives/tokens.h"
 #include "repl/bind/schedule/calls.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/command/command.h"

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/keep/history.h"
 #include "repl/line/line_impl.h"
 #include "repl/out/loop.h"

@@ -15,7 +15,7 @@
 
 #include <readline/readline.h>
 
-#include "core/ctx.h"
+#include "moonloop/core/ctx.h"
 #include "repl/line/complete.h"
 #include "repl/out/loop.h"
 

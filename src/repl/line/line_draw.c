@@ -20,7 +20,7 @@
 
 #include <readline/readline.h>
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/keep/history.h"
 #include "repl/line/complete.h"
 #include "repl/line/hint.h"

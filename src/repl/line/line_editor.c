@@ -23,7 +23,7 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
-#include "core/base/file.h"
+#include "moonloop/core/base/file.h"
 #include "repl/keep/history.h"
 #include "repl/out/loop.h"
 #include "repl/screen/terminal.h"

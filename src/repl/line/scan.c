@@ -6,7 +6,7 @@
  */
 #include "repl/line/scan.h"
 
-#include "primitives/tokens.h"
+#include "moonloop/primitives/tokens.h"
 
 static ml_ScanCall *top(ml_Scan *s)
 {

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_LINE_SCAN_H
 #define ML_REPL_LINE_SCAN_H
 
-#include "primitives/prim.h"
+#include "moonloop/primitives/prim.h"
 
 enum { ML_SCAN_OPEN = 32, ML_SCAN_ARGS = 16 };
 

@@ -8,9 +8,9 @@
  */
 #include "repl/line/trial.h"
 
-#include "core/walk.h"
-#include "primitives/call_text.h"
-#include "primitives/tokens.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/primitives/call_text.h"
+#include "moonloop/primitives/tokens.h"
 #include "repl/host/host.h"
 #include "repl/out/loop.h"
 

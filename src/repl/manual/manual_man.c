@@ -2,7 +2,7 @@
 #include "repl/manual/manual.h"
 
 #include "config.h"
-#include "core/base/utf8.h"
+#include "moonloop/core/base/utf8.h"
 
 /* One character as roff wants it; returns its bytes. Outside of ASCII by its number: not
  * every roff reads UTF-8. */

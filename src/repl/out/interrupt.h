@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-#include "core/ctx.h"
+#include "moonloop/core/ctx.h"
 
 /* What the flag holds: to be raised once, or again and again, past every pcall. */
 enum { ML_INTERRUPT = 1, ML_INTERRUPT_HARD = 2 };

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 
 typedef struct Watch {
     int fd; /* -1: removed */

@@ -9,7 +9,7 @@
 #ifndef ML_REPL_OUT_LOOP_H
 #define ML_REPL_OUT_LOOP_H
 
-#include "core/base/base.h"
+#include "moonloop/core/base/base.h"
 
 typedef void ml_LoopFn(void *user);
 

@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
 #include "repl/screen/write_all.h"
 
 /* ---- the terminal */

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_OUT_OUT_H
 #define ML_REPL_OUT_OUT_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 #include "repl/screen/terminal.h"
 
 /* Texts that are written to in place of the streams; NULL: the stream itself. */

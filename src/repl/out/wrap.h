@@ -2,7 +2,7 @@
 #ifndef ML_REPL_OUT_WRAP_H
 #define ML_REPL_OUT_WRAP_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 /* Appends the text with `indent` blanks before each line and at most `width` columns (0: no
  * limit). Lines of one paragraph are joined first; an empty line ends it. A line that

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
 #include "repl/out/interrupt.h"

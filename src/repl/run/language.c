@@ -1,7 +1,7 @@
 /* language - what a line is read as, by its beginning. Source: interaction 4. */
 #include "repl/run/language.h"
 
-#include "primitives/tokens.h"
+#include "moonloop/primitives/tokens.h"
 
 static bool is_script(const char *p)
 {

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/base/file.h"
-#include "core/vec.h"
+#include "moonloop/core/base/file.h"
+#include "moonloop/core/vec.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
 #include "repl/run/run.h"

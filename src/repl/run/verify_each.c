@@ -6,12 +6,12 @@
  * the start computes; symbolic sizes get a small prime. What is too long to run or cannot
  * be run is left out. Source: interaction 4, ir-and-analysis 8.5.
  */
-#include "codegen/measure/check.h"
-#include "core/walk.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/work/work.h"
 #include "repl/command/command.h"
 #include "repl/run/run.h"
 #include "repl/session/progress.h"
-#include "work/work.h"
 
 enum { MAX_ITERATIONS = 100000, MAX_SIZES = 16, SMALL = 7 };
 

@@ -6,7 +6,7 @@
  */
 #include "repl/run/wildcard.h"
 
-#include "core/base/base.h"
+#include "moonloop/core/base/base.h"
 
 #define REST  "\xe2\x80\xa6" /* … */
 #define TIMES "\xc3\x97"     /* × */

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "core/base/utf8.h"
+#include "moonloop/core/base/utf8.h"
 #include "repl/screen/terminal.h"
 
 static const char *const CONTROLS[32] = {

@@ -6,7 +6,7 @@
 #ifndef ML_REPL_SCREEN_DECODE_H
 #define ML_REPL_SCREEN_DECODE_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 typedef enum ml_EventKind {
     ML_EVENT_NONE,

@@ -10,8 +10,8 @@
 #ifndef ML_REPL_SCREEN_GRID_H
 #define ML_REPL_SCREEN_GRID_H
 
-#include "core/base/text.h"
-#include "core/vec.h"
+#include "moonloop/core/base/text.h"
+#include "moonloop/core/vec.h"
 
 /* What a cell is, not how it looks: roles.def has their names and the look in each theme.
  */

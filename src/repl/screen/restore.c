@@ -1,7 +1,7 @@
 /* restore - terminals as they were (restore.h). */
 #include "repl/screen/restore.h"
 
-#include "core/base/base.h"
+#include "moonloop/core/base/base.h"
 
 static void (*volatile restorers[4])(void);
 

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "core/script/report.h"
+#include "moonloop/core/script/report.h"
 
 typedef struct Raw {
     int32_t fg, bg; /* RGB, or -1 */

@@ -8,7 +8,7 @@
  */
 #include "repl/screen/grid.h"
 
-#include "core/base/utf8.h"
+#include "moonloop/core/base/utf8.h"
 #include "repl/screen/terminal.h"
 
 typedef struct Range {

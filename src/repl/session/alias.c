@@ -5,7 +5,7 @@
  */
 #include "repl/session/alias.h"
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 
 static ml_Alias *find(const ml_Aliases *a, const char *name, size_t n)
 {

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_SESSION_ALIAS_H
 #define ML_REPL_SESSION_ALIAS_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 typedef struct ml_Alias {
     char *name, *text; /* text without a colon */

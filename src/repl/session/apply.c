@@ -1,7 +1,7 @@
 /* apply - what settings do to a session: which values it can have, and what changes with
  * them. Source: interaction 4. */
-#include "codegen/target/target.h"
-#include "codegen/worker/worker.h"
+#include "moonloop/codegen/target/target.h"
+#include "moonloop/codegen/worker/worker.h"
 #include "repl/session/safe.h"
 #include "repl/session/session.h"
 #include "repl/session/themes.h"

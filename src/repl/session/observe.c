@@ -6,7 +6,7 @@
  */
 #include "repl/session/observe.h"
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/session/session.h"
 
 /* Calls what each has for the moment. */

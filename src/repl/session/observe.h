@@ -9,7 +9,7 @@
 #ifndef ML_REPL_SESSION_OBSERVE_H
 #define ML_REPL_SESSION_OBSERVE_H
 
-#include "primitives/schedule.h"
+#include "moonloop/primitives/schedule.h"
 
 struct ml_Session;
 

@@ -2,7 +2,7 @@
 #ifndef ML_REPL_SESSION_OPTIONS_H
 #define ML_REPL_SESSION_OPTIONS_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 typedef struct ml_Chunk { /* -e CODE or -l NAME, in order */
     char kind;            /* 'e', 'l' */

@@ -2,9 +2,9 @@
  */
 #include "repl/session/profiles.h"
 
-#include "core/base/arena.h"
-#include "core/json/json.h"
-#include "core/walk.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/core/walk.h"
 
 enum { KEPT = 8 };
 

@@ -8,8 +8,8 @@
 #ifndef ML_REPL_SESSION_PROFILES_H
 #define ML_REPL_SESSION_PROFILES_H
 
+#include "moonloop/work/profile.h"
 #include "repl/session/session.h"
-#include "work/profile.h"
 
 struct ml_Json; /* core/json/json.h */
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
 #include "repl/out/interrupt.h"
 
 #define QUIET      0.15 /* seconds that need no word at a screen (interaction 1) */

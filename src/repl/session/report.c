@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "core/base/file.h"
+#include "moonloop/core/base/file.h"
+#include "moonloop/work/fact/fact.h"
 #include "repl/session/session.h"
-#include "work/fact/fact.h"
 
 /* The exit status: 1; 3 for something absent. */
 static int status_of(ml_ErrorCode code)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "core/base/sanitized.h"
+#include "moonloop/core/base/sanitized.h"
 
 static const char LIMIT[] = "2048"; /* MiB, unless it is set */
 

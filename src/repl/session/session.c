@@ -4,7 +4,7 @@
  */
 #include "repl/session/session.h"
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/profiles.h"
 #include "repl/session/progress.h"

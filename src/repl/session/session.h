@@ -7,14 +7,14 @@
 #ifndef ML_REPL_SESSION_SESSION_H
 #define ML_REPL_SESSION_SESSION_H
 
-#include "core/reach.h"
-#include "primitives/call/render.h"
-#include "primitives/schedule.h"
+#include "moonloop/core/reach.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/schedule.h"
+#include "moonloop/work/say.h"
 #include "repl/out/out.h"
 #include "repl/session/alias.h"
 #include "repl/session/observe.h"
 #include "repl/session/settings.h"
-#include "work/say.h"
 
 typedef struct ml_Host ml_Host;           /* the Lua side, host/host.h */
 typedef struct ml_History ml_History;     /* what was typed, history.h */

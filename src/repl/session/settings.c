@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/script/report.h"
+#include "moonloop/core/script/report.h"
 
 /* The names of the table with - for _ are made once, at compile time, by hand where it
  * matters: identifiers cannot hold a -. */

@@ -2,7 +2,7 @@
 #ifndef ML_REPL_SESSION_SETTINGS_H
 #define ML_REPL_SESSION_SETTINGS_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 typedef enum ml_SettingKind {
     ML_SET_WORD,

@@ -1,8 +1,8 @@
 /* themes - looks that are built in and looks of the user's own. Source: interaction 10. */
 #include "repl/session/themes.h"
 
-#include "core/base/arena.h"
-#include "core/script/report.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/script/report.h"
 
 typedef struct Theme {
     ml_Ctx *cx; /* holds all of it */

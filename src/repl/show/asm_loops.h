@@ -2,8 +2,8 @@
 #ifndef ML_REPL_SHOW_ASM_LOOPS_H
 #define ML_REPL_SHOW_ASM_LOOPS_H
 
-#include "core/ctx.h"
-#include "core/vec.h"
+#include "moonloop/core/ctx.h"
+#include "moonloop/core/vec.h"
 
 typedef struct ml_AsmLine {
     ml_Str text;   /* trimmed, without a comment */

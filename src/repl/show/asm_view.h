@@ -3,9 +3,9 @@
 #ifndef ML_REPL_SHOW_ASM_VIEW_H
 #define ML_REPL_SHOW_ASM_VIEW_H
 
-#include "core/base/text.h"
-#include "core/ctx.h"
-#include "core/vec.h"
+#include "moonloop/core/base/text.h"
+#include "moonloop/core/ctx.h"
+#include "moonloop/core/vec.h"
 
 enum { ML_ASM_LINES = 16 };
 typedef struct ml_AsmSummary {            /* of the hottest loop, or of everything */

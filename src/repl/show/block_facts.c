@@ -1,7 +1,7 @@
 /* block_facts - what :block and the panes say of a block. Source: interaction 4, 10. */
 #include "repl/show/block_facts.h"
 
-#include "primitives/call/render.h"
+#include "moonloop/primitives/call/render.h"
 
 /* The sentence of cx's error, which is cleared; NULL: there is none. */
 static const char *sentence(ml_Ctx *cx, ml_Schedule *s, ml_Program p)

@@ -2,7 +2,7 @@
 #ifndef ML_REPL_SHOW_BLOCK_FACTS_H
 #define ML_REPL_SHOW_BLOCK_FACTS_H
 
-#include "primitives/schedule.h"
+#include "moonloop/primitives/schedule.h"
 
 typedef enum ml_BlockKind {
     ML_BLOCK_COMPLETE,

@@ -3,9 +3,9 @@
 #ifndef ML_REPL_SHOW_COUNTS_VIEW_H
 #define ML_REPL_SHOW_COUNTS_VIEW_H
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/verify/count/counts.h"
 #include "repl/session/session.h"
-#include "verify/count/counts.h"
 
 typedef struct ml_CountsOpts {
     ml_Uid loop; /* that one alone; 0: all */

@@ -7,7 +7,7 @@
  * Source: interaction 5.
  */
 #include "repl/show/diff.h"
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/out/out.h"
 
 typedef struct Line {

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_SHOW_DIFF_H
 #define ML_REPL_SHOW_DIFF_H
 
-#include "primitives/schedule.h"
+#include "moonloop/primitives/schedule.h"
 
 struct ml_Session;
 

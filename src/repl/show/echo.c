@@ -9,11 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/json/data.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/work/fact/fact.h"
 #include "repl/out/interrupt.h"
 #include "repl/show/diff.h"
 #include "repl/show/show.h"
-#include "work/fact/fact.h"
 
 /* ---- after a step */
 

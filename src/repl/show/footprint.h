@@ -2,7 +2,7 @@
 #ifndef ML_REPL_SHOW_FOOTPRINT_H
 #define ML_REPL_SHOW_FOOTPRINT_H
 
-#include "work/fact/fact.h"
+#include "moonloop/work/fact/fact.h"
 
 /* 64 B, 4 KiB, 1.5 MiB */
 void ml_text_bytes(ml_Text *out, int64_t bytes);

@@ -1,5 +1,5 @@
 /* memory_data - what :memory tells, as data. */
-#include "core/json/field.h"
+#include "moonloop/core/json/field.h"
 #include "repl/show/memory_text.h"
 
 static void data_times(ml_Data *d, const char *key, const ml_PerElement *p,
@@ -197,4 +197,4 @@ static void tell_reuse(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_memory_fields
 #define ML_FIELDS_NAME  "memory"
 #define ML_FIELDS_WHAT  "how a buffer is used"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 #include "repl/show/footprint.h"
 
 enum { BAR = 24, MAX_ROWS = 8 };

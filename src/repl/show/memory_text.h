@@ -2,8 +2,8 @@
 #ifndef ML_REPL_SHOW_MEMORY_TEXT_H
 #define ML_REPL_SHOW_MEMORY_TEXT_H
 
-#include "codegen/trace/memory.h"
-#include "core/json/field.h"
+#include "moonloop/codegen/trace/memory.h"
+#include "moonloop/core/json/field.h"
 #include "repl/session/session.h"
 
 typedef struct ml_MemoryTell {

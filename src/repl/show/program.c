@@ -5,8 +5,8 @@
  * between is compared, by lines. A step compares the program before it, which was printed
  * when it was made, with the one after it. Source: interaction 5.
  */
-#include "core/base/arena.h"
-#include "core/index/index.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/index/index.h"
 #include "repl/show/diff.h"
 #include "repl/show/show.h"
 

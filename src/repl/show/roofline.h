@@ -6,7 +6,7 @@
 #ifndef ML_REPL_SHOW_ROOFLINE_H
 #define ML_REPL_SHOW_ROOFLINE_H
 
-#include "work/roofs.h"
+#include "moonloop/work/roofs.h"
 
 /* The plot in at most that many columns (from 24 on) and lines (from 6 on), without colour;
  * a newline after each line. Slopes are written in the figures 1, 2, 3 of the caches and m

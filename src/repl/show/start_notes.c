@@ -4,8 +4,8 @@
  */
 #include "repl/show/start_notes.h"
 
-#include "primitives/call/render.h"
-#include "primitives/rewrite/keep_order.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/rewrite/keep_order.h"
 
 enum { MOST = 4 };
 

@@ -2,8 +2,8 @@
 #ifndef ML_REPL_SHOW_START_NOTES_H
 #define ML_REPL_SHOW_START_NOTES_H
 
-#include "core/json/data.h"
-#include "primitives/schedule.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/primitives/schedule.h"
 
 /* Lines "note: ..."; nothing once a step was made. */
 void ml_start_notes(ml_Schedule *s, ml_Text *out);

@@ -7,7 +7,7 @@
  * make no staircase. No line is wider than the screen from 20 columns on. Source:
  * interaction 6, 15.
  */
-#include "core/vec.h"
+#include "moonloop/core/vec.h"
 #include "repl/show/versions.h"
 
 enum {

@@ -6,8 +6,8 @@
  * A thing was made by the first version on the way from the start that holds its number.
  * Source: interaction 3, 4.
  */
-#include "core/json/data.h"
-#include "primitives/names.h"
+#include "moonloop/core/json/data.h"
+#include "moonloop/primitives/names.h"
 #include "repl/command/command.h"
 
 typedef struct Thing {

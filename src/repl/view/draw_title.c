@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 
-#include "codegen/target/target.h"
+#include "moonloop/codegen/target/target.h"
+#include "moonloop/work/roofs.h"
+#include "moonloop/work/say.h"
 #include "repl/host/host.h"
-#include "work/roofs.h"
-#include "work/say.h"
 
 enum { SPARKS = 16 };
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/job/jobs.h"
 #include "repl/view/pane/touches.h"
 

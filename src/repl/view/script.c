@@ -23,8 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/arena.h"
-#include "core/base/file.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/base/file.h"
 #include "repl/job/jobs.h"
 #include "repl/out/loop.h"
 #include "repl/run/wildcard.h"

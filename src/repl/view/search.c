@@ -3,8 +3,8 @@
  * loop that a row stands for (>64, <8, =16). In the tree of loops what is folded is found
  * too, and unfolded. Source: interaction 10.
  */
-#include "core/base/arena.h"
-#include "core/base/utf8.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/base/utf8.h"
 #include "repl/view/view.h"
 
 void ml_do_search(ml_View *v)

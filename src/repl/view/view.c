@@ -4,7 +4,7 @@
  */
 #include "repl/view/view.h"
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/view/pane/touches.h"
 
 /* ---- life */

@@ -1,8 +1,8 @@
 /* db - opening, schema, workloads. */
-#include "tune/db/db.h"
-#include "tune/db/db_impl.h"
+#include "moonloop/tune/db/db.h"
+#include "moonloop/tune/db/db_impl.h"
 
-#include "core/base/file.h"
+#include "moonloop/core/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,9 +9,9 @@
 #ifndef ML_TUNE_DB_H
 #define ML_TUNE_DB_H
 
-#include "core/base/text.h"
-#include "core/error.h"
-#include "core/vec.h"
+#include "moonloop/core/base/text.h"
+#include "moonloop/core/error.h"
+#include "moonloop/core/vec.h"
 
 typedef struct ml_Db ml_Db;
 /* path NULL: in memory only. Folders are made. NULL: cx's error (bad-database, no-file,

@@ -2,7 +2,7 @@
 #ifndef ML_TUNE_DB_IMPL_H
 #define ML_TUNE_DB_IMPL_H
 
-#include "tune/db/db.h"
+#include "moonloop/tune/db/db.h"
 
 #include <sqlite3.h>
 

@@ -6,12 +6,12 @@
  * A failure is [1e10]. Lines that are malformed or cut off are passed over and counted;
  * what is written goes to new files that replace the old ones. Source: auto-scheduler 17.
  */
-#include "tune/db/db_impl.h"
+#include "moonloop/tune/db/db_impl.h"
 
-#include "core/base/file.h"
-#include "core/json/json.h"
-#include "core/script/script.h"
-#include "verify/verify.h"
+#include "moonloop/core/base/file.h"
+#include "moonloop/core/json/json.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/verify/verify.h"
 
 #include <errno.h>
 #include <math.h>

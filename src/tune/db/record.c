@@ -1,5 +1,5 @@
 /* record - putting and finding records. */
-#include "tune/db/db_impl.h"
+#include "moonloop/tune/db/db_impl.h"
 
 #include <math.h>
 #include <stdio.h>

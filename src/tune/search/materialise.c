@@ -4,10 +4,10 @@
  *
  * Every replay is checked: what is measured is a legal schedule. Source: auto-scheduler 2.
  */
-#include "tune/search/tuner_impl.h"
+#include "moonloop/tune/search/tuner_impl.h"
 
-#include "core/compare/equal.h"
-#include "core/script/script.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/script.h"
 
 #include <stdlib.h>
 

@@ -8,10 +8,10 @@
  * random ones are the same in every run, children depend on what was measured. A program
  * that was seen before is no proposal. Source: auto-scheduler 8, 12.
  */
-#include "tune/search/tuner_impl.h"
+#include "moonloop/tune/search/tuner_impl.h"
 
-#include "codegen/tensor/tensor.h"
-#include "primitives/rewrite/sample.h"
+#include "moonloop/codegen/tensor/tensor.h"
+#include "moonloop/primitives/rewrite/sample.h"
 
 #include <stdlib.h>
 

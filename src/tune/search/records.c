@@ -7,10 +7,10 @@
  * cannot be written is left as it is: records are kept in memory. Source: auto-scheduler
  * 17; interaction 11.
  */
-#include "tune/search/tuner_impl.h"
+#include "moonloop/tune/search/tuner_impl.h"
 
 #include "config.h"
-#include "core/json/json.h"
+#include "moonloop/core/json/json.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
  * reference - the arguments of a workload and what its start version makes of them, computed
  * once, in shared memory. Source: lowering-and-codegen 12.11; interaction 8.
  */
-#include "tune/search/tuner_impl.h"
+#include "moonloop/tune/search/tuner_impl.h"
 
-#include "codegen/measure/reference.h"
+#include "moonloop/codegen/measure/reference.h"
 
 enum { STEPS = 50000000 }; /* that the interpreter is given */
 

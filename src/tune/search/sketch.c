@@ -2,7 +2,7 @@
  * sketch - design spaces as the search holds them: traces and their sampling instructions,
  * whose decisions are a vector of integers. Source: auto-scheduler 2.
  */
-#include "tune/search/tuner_impl.h"
+#include "moonloop/tune/search/tuner_impl.h"
 
 /* ---------------------------------------------------------------- taking sketches over */
 

@@ -7,10 +7,10 @@
  * workers and then timed one by one, nothing else running. A worker keeps what it built.
  * Source: auto-scheduler 16.
  */
-#include "tune/search/tuner_impl.h"
+#include "moonloop/tune/search/tuner_impl.h"
 
-#include "codegen/params/count.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/params/count.h"
+#include "moonloop/core/script/script.h"
 
 #include <math.h>
 #include <poll.h>

@@ -2,9 +2,9 @@
 #ifndef ML_TUNE_TUNER_IMPL_H
 #define ML_TUNE_TUNER_IMPL_H
 
-#include "codegen/measure/contest.h"
-#include "core/vec.h"
-#include "tune/tune.h"
+#include "moonloop/codegen/measure/contest.h"
+#include "moonloop/core/vec.h"
+#include "moonloop/tune/tune.h"
 
 enum {
     ML_MAX_WORKERS = 2,

@@ -8,9 +8,9 @@
  * of them. The least of these wins. The winner of an earlier contest takes part. Source:
  * auto-scheduler 16.
  */
-#include "tune/search/tuner_impl.h"
+#include "moonloop/tune/search/tuner_impl.h"
 
-#include "codegen/worker/timing.h"
+#include "moonloop/codegen/worker/timing.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* counts - see counts.h: one walk collects what a function does (sites.c), then each loop
  * asks what of it lies below. */
-#include "verify/count/counts.h"
+#include "moonloop/verify/count/counts.h"
 
-#include "verify/count/counts_impl.h"
+#include "moonloop/verify/count/counts_impl.h"
 
 typedef struct Each { /* the sites of one buffer below a loop */
     uint32_t stamp;   /* 1 + loop, when it was seen there */

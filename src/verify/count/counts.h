@@ -8,7 +8,7 @@
 #ifndef ML_VERIFY_COUNTS_H
 #define ML_VERIFY_COUNTS_H
 
-#include "verify/verify.h"
+#include "moonloop/verify/verify.h"
 
 typedef enum ml_How {
     ML_EXACT,

@@ -5,9 +5,9 @@
 #ifndef ML_VERIFY_COUNTS_IMPL_H
 #define ML_VERIFY_COUNTS_IMPL_H
 
-#include "verify/count/counts.h"
-#include "verify/count/lattice.h"
-#include "verify/count/linear.h"
+#include "moonloop/verify/count/counts.h"
+#include "moonloop/verify/count/lattice.h"
+#include "moonloop/verify/count/linear.h"
 
 /* ---- numbers */
 ml_Number ml_number(int64_t n);

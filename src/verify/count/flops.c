@@ -7,7 +7,7 @@
  * padding costs the same in a stage of its own and inlined, where its iterators became sums
  * of loop variables. Source: ir-and-analysis 6.3, workloads 1.
  */
-#include "verify/verify.h"
+#include "moonloop/verify/verify.h"
 
 typedef struct Count {
     ml_Dtype type;

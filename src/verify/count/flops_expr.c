@@ -4,7 +4,7 @@
  *
  * Source: ir-and-analysis 6.3, with the extents left as they are.
  */
-#include "verify/verify.h"
+#include "moonloop/verify/verify.h"
 
 typedef struct Sum {
     ml_Ctx *cx;

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "verify/count/counts_impl.h"
+#include "moonloop/verify/count/counts_impl.h"
 
 enum { MAX_RANK = 16, MAX_SETS = 16, MAX_CELLS = 4096, MOST_POINTS = 4096 };
 

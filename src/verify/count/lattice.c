@@ -5,7 +5,7 @@
  * its length, and repeats disjointly from where it is beyond the whole; what is between is
  * marked in a bit set when it is small.
  */
-#include "verify/count/lattice.h"
+#include "moonloop/verify/count/lattice.h"
 
 #include <string.h>
 

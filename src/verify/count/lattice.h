@@ -5,7 +5,7 @@
 #ifndef ML_VERIFY_LATTICE_H
 #define ML_VERIFY_LATTICE_H
 
-#include "core/base/base.h"
+#include "moonloop/core/base/base.h"
 
 enum { ML_MAX_DIGITS = 64 };
 

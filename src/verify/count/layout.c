@@ -3,7 +3,7 @@
  * conditions there say of them. A counter is cut wherever a form looks at a part of it; a
  * number of trips that is no multiple of the cut becomes one more condition.
  */
-#include "verify/count/counts_impl.h"
+#include "moonloop/verify/count/counts_impl.h"
 
 enum { MAX_CUTS = 8, MOST_POINTS = 4096 };
 

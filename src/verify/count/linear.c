@@ -3,7 +3,7 @@
  * quotient by 8 is h and the rest l; a digit whose factor does not divide is cut where it
  * does.
  */
-#include "verify/count/linear.h"
+#include "moonloop/verify/count/linear.h"
 
 enum { MAX_TERMS = 32, MAX_SIZE = 4096 };
 

@@ -8,7 +8,7 @@
 #ifndef ML_VERIFY_LINEAR_H
 #define ML_VERIFY_LINEAR_H
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 enum { ML_OPEN = -1 }; /* an extent that is no number */
 

@@ -1,7 +1,7 @@
 /* number - counts that say how sure they are; what goes beyond int64 is unknown. */
 #include <math.h>
 
-#include "verify/count/counts_impl.h"
+#include "moonloop/verify/count/counts_impl.h"
 
 ml_Number ml_number(int64_t n)
 {

@@ -3,7 +3,7 @@
  * around it. A walk from the function's root; what is opaque counts as the regions that its
  * block declares.
  */
-#include "verify/count/counts_impl.h"
+#include "moonloop/verify/count/counts_impl.h"
 
 typedef struct Down { /* where the walk stands */
     ml_Sites *s;

@@ -6,7 +6,7 @@
  * counter has one stride; otherwise the lowest digit has the usual one.
  * Source: interaction 8, 10.
  */
-#include "verify/count/counts_impl.h"
+#include "moonloop/verify/count/counts_impl.h"
 
 /* Elements between neighbours in dimension d. */
 static ml_Number dim_stride(ml_Sites *s, const ml_Buffer *b, uint32_t d)

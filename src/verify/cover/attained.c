@@ -4,7 +4,7 @@
  * digit or where every variable occurs once under operators that grow or fall in each
  * operand. Source: ir-and-analysis 5.5.
  */
-#include "verify/cover/attained.h"
+#include "moonloop/verify/cover/attained.h"
 
 typedef struct Once {
     ML_VEC(ml_Uid) seen;

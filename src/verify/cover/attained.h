@@ -2,7 +2,7 @@
 #ifndef ML_VERIFY_ATTAINED_H
 #define ML_VERIFY_ATTAINED_H
 
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 /* The least and the greatest value of e while the loops of dom run under the predicate,
  * both taken at some point; other variables are symbols. false: not known. */

@@ -5,7 +5,7 @@
  * No signature says so; what must keep its order with the writers of such a buffer can only
  * leave everything where it is. Source: ir-and-analysis 2.1, primitives 2.2.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 typedef struct Between {
     ml_Ctx *cx;

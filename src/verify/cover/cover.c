@@ -8,9 +8,9 @@
  * thread only, so that there loops of one tag and extent are one symbol. Source:
  * ir-and-analysis 2.4, 5.4.
  */
-#include "verify/cover/cover_impl.h"
+#include "moonloop/verify/cover/cover_impl.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 /* -DML_CHECK_COVER: what numbers show is shown by the prover, too. */
 #ifdef ML_CHECK_COVER

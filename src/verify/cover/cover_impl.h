@@ -2,9 +2,9 @@
 #ifndef ML_VERIFY_COVER_IMPL_H
 #define ML_VERIFY_COVER_IMPL_H
 
-#include "verify/cover/attained.h"
-#include "verify/cover/cover_strides.h"
-#include "verify/cover/written.h"
+#include "moonloop/verify/cover/attained.h"
+#include "moonloop/verify/cover/cover_strides.h"
+#include "moonloop/verify/cover/written.h"
 
 /* The loops between a block and the ancestor, split into what is relaxed and what is one
  * thread's own. */

@@ -8,7 +8,7 @@
  * What loops inside the ancestor do not move must be the same on both sides, term by term.
  * Source: ir-and-analysis 2.4, 8.3.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 enum { MAX_LOOPS = 24, MAX_TERMS = 12, MAX_NODES = 64, MAX_RANK = 16 };
 

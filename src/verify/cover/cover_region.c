@@ -3,9 +3,9 @@
  * write, else strides or the consumer's own formula; and what is missing, in words.
  * Source: ir-and-analysis 2.4, 5.4.
  */
-#include "verify/cover/cover_impl.h"
+#include "moonloop/verify/cover/cover_impl.h"
 
-#include "core/base/fault.h"
+#include "moonloop/core/base/fault.h"
 
 static bool find_choice(const ml_Stmt *s, void *user)
 {

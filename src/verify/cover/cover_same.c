@@ -9,7 +9,7 @@
  * the box of those that did, or the writer's loops are found in the same way and lie in
  * their ranges, where the writer's guard holds. Source: ir-and-analysis 2.4.
  */
-#include "verify/cover/cover_strides.h"
+#include "moonloop/verify/cover/cover_strides.h"
 
 enum { MAX_SLOTS = 24, MAX_NODES = 96 };
 

@@ -9,7 +9,7 @@
  * counts for nothing; a read is taken as its hull, less the residues that it provably never
  * has. Source: ir-and-analysis 2.4, 3.3, 3.8.
  */
-#include "verify/cover/cover_strides.h"
+#include "moonloop/verify/cover/cover_strides.h"
 
 enum { MAX_STEP = 1 << 16, MAX_CLASSES = 512, MAX_RANK = 8 };
 

@@ -3,7 +3,7 @@
 #ifndef ML_VERIFY_COVER_STRIDES_H
 #define ML_VERIFY_COVER_STRIDES_H
 
-#include "verify/verify.h"
+#include "moonloop/verify/verify.h"
 
 /* One region, and the loops and the predicate under which it is touched. */
 typedef struct ml_Access1 {

@@ -1,5 +1,5 @@
 /* cover_text - why a region is not covered, with loops as what they are on screen. */
-#include "verify/cover/cover_impl.h"
+#include "moonloop/verify/cover/cover_impl.h"
 
 static const char *end_text(ml_Cover *c, const ml_Expr *e, size_t k, ml_CoverEnds *ends)
 {

@@ -5,10 +5,10 @@
  * A version that shares most of its statements with one that was shown is shown from what
  * changed. Source: ir-and-analysis 2.4, 8.4; primitives 2.2.
  */
-#include "verify/cover/cover_strides.h"
+#include "moonloop/verify/cover/cover_strides.h"
 
-#include "core/shown.h"
-#include "verify/facts.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/verify/facts.h"
 
 ml_CoverEnds ml_cover_no_ends(ml_Ctx *cx)
 {

@@ -7,10 +7,10 @@
  * output. Shown as boxes, as boxes with gaps, and by counting where there are few points.
  * Source: ir-and-analysis 5.1 rule 4.
  */
-#include "verify/cover/whole.h"
+#include "moonloop/verify/cover/whole.h"
 
-#include "core/arith/points.h"
-#include "verify/cover/cover_strides.h"
+#include "moonloop/core/arith/points.h"
+#include "moonloop/verify/cover/cover_strides.h"
 
 enum { MAX_CELLS = 1 << 16, MAX_POINTS = 1 << 18, MAX_RANK = 8 };
 

@@ -2,7 +2,7 @@
 #ifndef ML_VERIFY_WHOLE_H
 #define ML_VERIFY_WHOLE_H
 
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 typedef enum ml_Whole { ML_WHOLE_UNKNOWN, ML_WHOLE_DONE, ML_WHOLE_PART } ml_Whole;
 

@@ -9,7 +9,7 @@
  * they are, under their predicates, also where it signs one element. Source:
  * ir-and-analysis 2.4.
  */
-#include "verify/cover/written.h"
+#include "moonloop/verify/cover/written.h"
 
 /* ---- counting */
 

@@ -2,8 +2,8 @@
 #ifndef ML_VERIFY_WRITTEN_H
 #define ML_VERIFY_WRITTEN_H
 
-#include "verify/cover/cover_strides.h"
-#include "verify/facts.h"
+#include "moonloop/verify/cover/cover_strides.h"
+#include "moonloop/verify/facts.h"
 
 /* Whether region r of the block's writes is one element, what a copy fills, or such that
  * its stores cannot be looked into (opaque calls): then it is taken as it is signed.

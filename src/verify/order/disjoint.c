@@ -9,7 +9,7 @@
  * outside); or guards leave only one iteration. Source: ir-and-analysis 2.3 (several
  * writers), primitives 6.
  */
-#include "verify/facts.h"
+#include "moonloop/verify/facts.h"
 
 typedef struct Access {
     const ml_Block *block;

@@ -10,7 +10,7 @@
  * By induction the first value of the key that differs between two iterations is larger in
  * the later one; where the key ends before the loops do, the rest are equal in it.
  */
-#include "verify/order/self_deps.h"
+#include "moonloop/verify/order/self_deps.h"
 
 enum { MAX_LOOPS = 24 };
 

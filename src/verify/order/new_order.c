@@ -9,9 +9,9 @@
  * give an example. Source: Allen and Kennedy, Optimizing Compilers for Modern
  * Architectures, sections 3.3 and 5.2 (direction vectors, loop interchange).
  */
-#include "core/arith/points.h"
-#include "verify/facts.h"
-#include "verify/order/self_deps.h"
+#include "moonloop/core/arith/points.h"
+#include "moonloop/verify/facts.h"
+#include "moonloop/verify/order/self_deps.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * order - blocks whose instances depend on each other, as findings: steps that would change
  * their order are refused. Source: ir-and-analysis 1 (instances).
  */
-#include "verify/findings.h"
-#include "verify/order/self_deps.h"
+#include "moonloop/verify/findings.h"
+#include "moonloop/verify/order/self_deps.h"
 
 /* Two instances that would change places in the very opposite order, as an error; NULL:
  * none. */

@@ -6,8 +6,8 @@
  * with new values in whatever order these come. All is said in the block's own iters, so
  * that the answer holds under any loops. Source: ir-and-analysis 1 (instances), 2.3.
  */
-#include "verify/order/self_deps.h"
-#include "verify/facts.h"
+#include "moonloop/verify/order/self_deps.h"
+#include "moonloop/verify/facts.h"
 
 /* ---- what a block touches */
 

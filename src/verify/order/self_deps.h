@@ -3,7 +3,7 @@
 #ifndef ML_VERIFY_SELF_DEPS_H
 #define ML_VERIFY_SELF_DEPS_H
 
-#include "verify/verify.h"
+#include "moonloop/verify/verify.h"
 
 /* One access: the elements of a region, in the iters of the block (or in its loops). */
 typedef struct ml_Touch {

@@ -3,9 +3,9 @@
  * domains of iters or from their bindings, under the guards around; outside is claimed only
  * for an index value that some point takes. Source: ir-and-analysis 5.5.
  */
-#include "core/run_on.h"
-#include "verify/cover/attained.h"
-#include "verify/findings.h"
+#include "moonloop/core/run_on.h"
+#include "moonloop/verify/cover/attained.h"
+#include "moonloop/verify/findings.h"
 
 typedef struct Said {
     const ml_Buffer *buffer;

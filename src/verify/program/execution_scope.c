@@ -2,9 +2,9 @@
  * execution_scope - blocks that a whole warp executes, and blocks that ask for a number of
  * threads. Source: ir-and-analysis 5.3, rule 16.
  */
-#include "verify/program/threads.h"
+#include "moonloop/verify/program/threads.h"
 
-#include "core/shown.h"
+#include "moonloop/core/shown.h"
 
 #include <inttypes.h>
 

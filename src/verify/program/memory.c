@@ -5,7 +5,7 @@
  * that only the former can show that the memory does not suffice. Source:
  * ir-and-analysis 5.6.
  */
-#include "verify/program/threads.h"
+#include "moonloop/verify/program/threads.h"
 
 #include <inttypes.h>
 

@@ -5,7 +5,7 @@
  * written before: under the common ancestor, and in earlier iterations of the loops around
  * it. Source: ir-and-analysis 5.2 rule 7.
  */
-#include "verify/cover/cover_impl.h"
+#include "moonloop/verify/cover/cover_impl.h"
 
 /* Some end of what is read lies provably, at some point, outside all that is written. */
 static bool dimension_missed(ml_Cover *c, ml_Interval read, ml_Interval written)

@@ -4,7 +4,7 @@
  * and whether every consumer finds what it reads. What is provably wrong for some point is
  * an error, what cannot be decided is unproved. Source: ir-and-analysis 5.1, 5.2.
  */
-#include "verify/program/nests_impl.h"
+#include "moonloop/verify/program/nests_impl.h"
 
 ml_Severity ml_nest_severity(const ml_Nest *n)
 {

@@ -3,7 +3,7 @@
  * pieces, and whether reductions start where their init runs. Source: ir-and-analysis 5.1,
  * rules 4 and 5.
  */
-#include "verify/program/nests_impl.h"
+#include "moonloop/verify/program/nests_impl.h"
 
 static const char *range_text(ml_Nest *n, const ml_Expr *min, const ml_Expr *extent)
 {

@@ -2,9 +2,9 @@
 #ifndef ML_VERIFY_NESTS_IMPL_H
 #define ML_VERIFY_NESTS_IMPL_H
 
-#include "verify/cover/attained.h"
-#include "verify/cover/whole.h"
-#include "verify/findings.h"
+#include "moonloop/verify/cover/attained.h"
+#include "moonloop/verify/cover/whole.h"
+#include "moonloop/verify/findings.h"
 
 typedef struct ml_Nest {
     ml_Ctx *cx;

@@ -4,9 +4,9 @@
  * and private buffers are a matter of cover (rules 14, 15 are rule 7), rule 16 of
  * execution_scope. Source: ir-and-analysis 5.3.
  */
-#include "verify/program/threads.h"
+#include "moonloop/verify/program/threads.h"
 
-#include "core/shown.h"
+#include "moonloop/core/shown.h"
 
 #include <inttypes.h>
 

@@ -2,8 +2,8 @@
 #ifndef ML_VERIFY_THREADS_H
 #define ML_VERIFY_THREADS_H
 
-#include "core/targets.h"
-#include "verify/findings.h"
+#include "moonloop/core/targets.h"
+#include "moonloop/verify/findings.h"
 
 /* A kernel: a subtree whose root is a thread-bound loop under no other one. */
 typedef struct ml_Kernel {

@@ -4,8 +4,8 @@
  * nodes that fit together. One walk per function, outside in. Source: ir-and-analysis 1.8,
  * script 11.
  */
-#include "core/shown.h"
-#include "verify/program/well_formed_impl.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/verify/program/well_formed_impl.h"
 
 static void visit_stmt(ml_WfWalk *w, const ml_Stmt *s);
 

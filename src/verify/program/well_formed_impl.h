@@ -3,7 +3,7 @@
 #ifndef ML_VERIFY_WELL_FORMED_IMPL_H
 #define ML_VERIFY_WELL_FORMED_IMPL_H
 
-#include "verify/findings.h"
+#include "moonloop/verify/findings.h"
 
 typedef enum ml_WfWhat {
     ML_WF_DEF_VARIABLE,

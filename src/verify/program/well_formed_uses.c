@@ -2,10 +2,10 @@
  * well_formed_uses - what a program defines where, whether each use of it is inside its
  * scope and fits, and how an error tells its place. Source: ir-and-analysis 1.8.
  */
-#include "core/spans.h"
+#include "moonloop/core/spans.h"
 
-#include "core/shown.h"
-#include "verify/program/well_formed_impl.h"
+#include "moonloop/core/shown.h"
+#include "moonloop/verify/program/well_formed_impl.h"
 
 enum { SAID_TWICE = 1, SAID_UNDEFINED = 2, SAID_LOOP_VAR = 4 };
 

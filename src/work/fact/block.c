@@ -1,6 +1,6 @@
 /* block - what a block is, as facts. Source: lua-api 4, interaction 4. */
-#include "core/script/script.h"
-#include "work/fact/fact.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/work/fact/fact.h"
 
 static const char *const PROPERTIES[ML_BLOCK_PROPERTIES] = {
     [ML_IS_AFFINE] = "affine",           [ML_IS_SPATIAL] = "spatial",
@@ -167,4 +167,4 @@ static void tell_before(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_block_fields
 #define ML_FIELDS_NAME  "block"
 #define ML_FIELDS_WHAT  "a block"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"

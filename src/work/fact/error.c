@@ -1,5 +1,5 @@
 /* error - an error as facts. Source: interaction 2, 7. */
-#include "work/fact/fact.h"
+#include "moonloop/work/fact/fact.h"
 
 enum { MAX_PLACES = 8 };
 
@@ -181,10 +181,10 @@ static void tell_suggestions(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_error_fields
 #define ML_FIELDS_NAME  "error"
 #define ML_FIELDS_WHAT  "what was refused, and why"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 #define ML_FIELDS       "work/fact/finding.def"
 #define ML_FIELDS_TABLE ml_finding_fields
 #define ML_FIELDS_NAME  "finding"
 #define ML_FIELDS_WHAT  "what is wrong with a program"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"

@@ -1,13 +1,13 @@
 /* fact - what is reported of timings, checks, machines, records, searches and versions.
  * Source: interaction 2, 8. */
-#include "work/fact/fact.h"
+#include "moonloop/work/fact/fact.h"
 
 #include <math.h>
 
-#include "codegen/machine/machine.h"
-#include "codegen/measure/check.h"
-#include "tune/tune.h"
-#include "work/roofs.h"
+#include "moonloop/codegen/machine/machine.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/tune/tune.h"
+#include "moonloop/work/roofs.h"
 
 #define UNKNOWN ((double)NAN)
 
@@ -41,7 +41,7 @@ typedef ml_Timing ml_Rival;
 #define ML_FIELDS_TABLE ml_rival_fields
 #define ML_FIELDS_NAME  "rival"
 #define ML_FIELDS_WHAT  "what a timing is compared with"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 static void tell_rival(ml_Data *d, const char *key, const void *s)
 {
@@ -58,7 +58,7 @@ static void tell_rival(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_timing_fields
 #define ML_FIELDS_NAME  "time"
 #define ML_FIELDS_WHAT  "a timing"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 static bool has_roof(const ml_Roofline *r)
 {
@@ -97,7 +97,7 @@ static void tell_points(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_roofline_fields
 #define ML_FIELDS_NAME  "roofline"
 #define ML_FIELDS_WHAT  "versions under the roofs of this machine"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 /* ---- checks */
 
@@ -105,7 +105,7 @@ static void tell_points(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_check_fields
 #define ML_FIELDS_NAME  "check"
 #define ML_FIELDS_WHAT  "a comparison with the start"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 /* ---- machines */
 
@@ -163,7 +163,7 @@ static void tell_bandwidths(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_machine_fields
 #define ML_FIELDS_NAME  "machine"
 #define ML_FIELDS_WHAT  "this machine"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 /* ---- records and searches */
 
@@ -189,7 +189,7 @@ static void tell_runs(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_record_fields
 #define ML_FIELDS_NAME  "record"
 #define ML_FIELDS_WHAT  "a record of a database"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 static void tell_best_trace(ml_Data *d, const char *key, const void *s)
 {
@@ -200,13 +200,13 @@ static void tell_best_trace(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_best_fields
 #define ML_FIELDS_NAME  "best"
 #define ML_FIELDS_WHAT  "a record among others"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 #define ML_FIELDS       "work/fact/db.def"
 #define ML_FIELDS_TABLE ml_db_fields
 #define ML_FIELDS_NAME  "db"
 #define ML_FIELDS_WHAT  "a workload of a database"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 static void tell_spent(ml_Data *d, const char *key, const void *s)
 {
@@ -236,7 +236,7 @@ static void tell_failed(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_search_fields
 #define ML_FIELDS_NAME  "tune"
 #define ML_FIELDS_WHAT  "a search"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 /* ---- versions */
 
@@ -254,13 +254,13 @@ static void tell_notes(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_version_fields
 #define ML_FIELDS_NAME  "versions"
 #define ML_FIELDS_WHAT  "a version"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"
 
 /* ---- all */
 
 const ml_FieldTable *const ml_field_tables[] = {
 #define ML_FACTS(table, of) &(table),
-#include "work/fact/tables.def"
+#include "moonloop/work/fact/tables.def"
 #undef ML_FACTS
 };
 const size_t ml_n_field_tables = ML_COUNT(ml_field_tables);

@@ -5,14 +5,14 @@
 #ifndef ML_WORK_FACT_H
 #define ML_WORK_FACT_H
 
-#include "core/json/field.h"
-#include "primitives/call/render.h"
-#include "primitives/schedule.h"
-#include "tune/db/db.h"
-#include "verify/count/counts.h"
+#include "moonloop/core/json/field.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/schedule.h"
+#include "moonloop/tune/db/db.h"
+#include "moonloop/verify/count/counts.h"
 
 #define ML_FACTS(table, of) extern const ml_FieldTable table;
-#include "work/fact/tables.def"
+#include "moonloop/work/fact/tables.def"
 #undef ML_FACTS
 /* All of them, for the manual. */
 extern const ml_FieldTable *const ml_field_tables[];

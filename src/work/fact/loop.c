@@ -4,9 +4,9 @@
  */
 #include <math.h>
 
-#include "core/script/script.h"
-#include "core/vec.h"
-#include "work/fact/fact.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/core/vec.h"
+#include "moonloop/work/fact/fact.h"
 
 const char *ml_shown_name(const ml_Names *names, ml_Uid uid, const char *hint)
 {
@@ -236,4 +236,4 @@ static void tell_bounds(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_loop_fields
 #define ML_FIELDS_NAME  "counts"
 #define ML_FIELDS_WHAT  "a loop"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"

@@ -1,10 +1,10 @@
 /* profile - where the time goes, as facts. Source: interaction 8 (:profile). */
-#include "work/profile.h"
+#include "moonloop/work/profile.h"
 
 #include <math.h>
 
-#include "core/walk.h"
-#include "work/fact/fact.h"
+#include "moonloop/core/walk.h"
+#include "moonloop/work/fact/fact.h"
 
 typedef struct Label {
     ml_Schedule *s;
@@ -95,4 +95,4 @@ static void tell_nests(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_profile_fields
 #define ML_FIELDS_NAME  "profile"
 #define ML_FIELDS_WHAT  "a version, nest by nest"
-#include "core/json/field_table.def"
+#include "moonloop/core/json/field_table.def"

@@ -8,9 +8,9 @@
 
 #include "../build.h"
 
-#include "codegen/code/code.h"
-#include "codegen/runtime/runtime.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/code/code.h"
+#include "moonloop/codegen/runtime/runtime.h"
+#include "moonloop/core/script/script.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "run_llvm.h"
 
-#include "codegen/lower/lower.h"
+#include "moonloop/codegen/lower/lower.h"
 
 #include <sys/mman.h>
 

@@ -5,9 +5,9 @@
 #ifndef ML_TESTS_CODEGEN_LOWERING_H
 #define ML_TESTS_CODEGEN_LOWERING_H
 
-#include "codegen/lower/lower_impl.h"
-#include "core/script/script.h"
-#include "primitives/call/failure.h"
+#include "moonloop/codegen/lower/lower_impl.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/primitives/call/failure.h"
 
 #include "../build.h"
 

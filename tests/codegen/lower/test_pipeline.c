@@ -4,7 +4,7 @@
  */
 #include "lowering.h"
 
-#include "codegen/params/count.h"
+#include "moonloop/codegen/params/count.h"
 
 #include "../../core/script/corpus.h"
 

@@ -2,11 +2,11 @@
  * test_packed - the table of lowering-and-codegen 5.3: what is refused, with which words,
  * in which order; what becomes of arguments that are accepted.
  */
-#include "codegen/runtime/runtime.h"
+#include "moonloop/codegen/runtime/runtime.h"
 
 #include "../build.h"
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 #include <stdlib.h>
 

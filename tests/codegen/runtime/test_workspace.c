@@ -1,6 +1,6 @@
 /* test_workspace - memory of compiled code: where blocks lie, how they are used again, what
  * is refused. */
-#include "codegen/runtime/runtime.h"
+#include "moonloop/codegen/runtime/runtime.h"
 
 #include <pthread.h>
 #include <setjmp.h>

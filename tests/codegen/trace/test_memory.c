@@ -4,8 +4,8 @@
  */
 #include "../build.h"
 
-#include "codegen/trace/memory.h"
-#include "codegen/trace/reuse.h"
+#include "moonloop/codegen/trace/memory.h"
+#include "moonloop/codegen/trace/reuse.h"
 
 static ml_MemoryFacts measure(Fix *x, const ml_Func *f, const ml_Buffer *b,
                               uint32_t threads, int64_t budget)

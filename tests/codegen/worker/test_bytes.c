@@ -3,7 +3,7 @@
  */
 #include "work.h"
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 enum { CHECK = ML_WANT_CHECK, TIMES = ML_WANT_TIMES };
 

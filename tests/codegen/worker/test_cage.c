@@ -28,7 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "codegen/worker/cage.h"
+#include "moonloop/codegen/worker/cage.h"
 
 static const char *folder; /* empty, and stays so */
 static int answer;         /* a pipe to the parent */

@@ -1,7 +1,7 @@
 /* test_pack - frames and fields: what is written is read; what is cut short or scribbled on
  * is refused without a crash, and no descriptor is lost. */
 #define _GNU_SOURCE
-#include "codegen/worker/job.h"
+#include "moonloop/codegen/worker/job.h"
 
 #include <dirent.h>
 #include <errno.h>

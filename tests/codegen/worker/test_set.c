@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "work.h"
 
-#include "codegen/worker/compare.h"
+#include "moonloop/codegen/worker/compare.h"
 
 #include <math.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* test_timing - medians, and the plan of sampling: long enough, not too long, and the right
  * number of calls whatever a kernel takes. */
 #define _DEFAULT_SOURCE
-#include "codegen/worker/pack.h"
-#include "codegen/worker/timing.h"
+#include "moonloop/codegen/worker/pack.h"
+#include "moonloop/codegen/worker/timing.h"
 
 #include <math.h>
 #include <setjmp.h>

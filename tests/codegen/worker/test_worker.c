@@ -5,9 +5,9 @@
 #define _DEFAULT_SOURCE
 #include "work.h"
 
-#include "codegen/lower/lower.h"
-#include "codegen/machine/engine.h"
-#include "core/script/script.h"
+#include "moonloop/codegen/lower/lower.h"
+#include "moonloop/codegen/machine/engine.h"
+#include "moonloop/core/script/script.h"
 
 #include <dirent.h>
 #include <math.h>

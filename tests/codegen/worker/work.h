@@ -5,8 +5,8 @@
 #ifndef ML_TESTS_CODEGEN_WORK_H
 #define ML_TESTS_CODEGEN_WORK_H
 
-#include "codegen/worker/set.h"
-#include "codegen/worker/worker.h"
+#include "moonloop/codegen/worker/set.h"
+#include "moonloop/codegen/worker/worker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

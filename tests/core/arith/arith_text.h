@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/arith/iter_map.h"
+#include "moonloop/core/arith/iter_map.h"
 
 typedef struct Scope {
     ml_Ctx *cx;

@@ -6,7 +6,7 @@
 
 #include "core/core_test.h"
 
-#include "core/arith/arith.h"
+#include "moonloop/core/arith/arith.h"
 
 typedef struct Fix {
     ml_Ctx *cx;

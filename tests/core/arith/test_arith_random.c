@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "core/arith/arith.h"
+#include "moonloop/core/arith/arith.h"
 
 enum { N_VARS = 4 };
 

@@ -8,7 +8,7 @@
 
 #include "core/core_test.h"
 
-#include "core/arith/rule.h"
+#include "moonloop/core/arith/rule.h"
 
 typedef struct Env {
     int64_t v[ML_RULE_SLOTS];

@@ -3,8 +3,8 @@
  * detection, to which a predicate that says nothing leads. The seed is fixed; ML_CASES
  * changes the number of cases.
  */
-#include "core/arith/iter_impl.h"
 #include "core/core_test.h"
+#include "moonloop/core/arith/iter_impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/compare/equal.h"
-#include "core/script/script.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/script.h"
 
 #define LATE_COUNT(a) (sizeof(a) / sizeof *(a))
 

@@ -8,7 +8,7 @@
  */
 #include "random_ir.h"
 
-#include "core/vec.h"
+#include "moonloop/core/vec.h"
 
 #include <math.h>
 

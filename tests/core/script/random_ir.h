@@ -3,7 +3,7 @@
 #ifndef ML_TESTS_RANDOM_IR_H
 #define ML_TESTS_RANDOM_IR_H
 
-#include "core/stmt.h"
+#include "moonloop/core/stmt.h"
 
 typedef struct RandomIr {
     uint64_t seed;

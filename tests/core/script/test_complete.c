@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 #define HEAD                                                                               \
     "@T.prim_func\ndef f(X: T.Buffer((64,), \"float32\"), Y: T.Buffer((16,), "             \

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 typedef struct Row {
     int number; /* of the table */

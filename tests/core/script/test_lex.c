@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "core/script/syntax/lex.h"
+#include "moonloop/core/script/syntax/lex.h"
 
 typedef struct Lexing {
     ml_Ctx *cx;

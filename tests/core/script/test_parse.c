@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "core/compare/equal.h"
-#include "core/script/script.h"
 #include "corpus.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/script.h"
 
 static ml_Parsed parse(ml_Ctx *cx, const char *text, const char *what)
 {

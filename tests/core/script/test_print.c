@@ -2,8 +2,8 @@
  * constructors. */
 #include "../core_test.h"
 
-#include "core/script/script.h"
-#include "core/walk.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/core/walk.h"
 #include "random_ir.h"
 
 #include <string.h>

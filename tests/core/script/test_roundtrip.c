@@ -4,8 +4,8 @@
  */
 #include "../core_test.h"
 
-#include "core/compare/equal.h"
-#include "core/script/script.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/script.h"
 #include "random_ir.h"
 
 #include <dirent.h>

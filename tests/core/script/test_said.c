@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/compare/equal.h"
-#include "core/script/script.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/script.h"
 
 #define CLASSIC "# from tvm.script import tir as T\n\n@T.prim_func\n"
 #define NEWEST  "# from tvm.script import tirx as T\n\n@T.prim_func\n"

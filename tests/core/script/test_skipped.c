@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 /* A function that uses v in its signature, behind a line of the file. */
 #define USES                                                                               \

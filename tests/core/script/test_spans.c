@@ -3,9 +3,9 @@
  */
 #include "../core_test.h"
 
-#include "core/script/script.h"
-#include "core/spans.h"
 #include "corpus.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/core/spans.h"
 
 #include <ctype.h>
 

@@ -1,7 +1,7 @@
 /* check - well-formedness (script 11) as diagnostics, for what evaluation by names cannot
  * see: variables and buffers that are never defined, or twice, or used after their scope.
  */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 enum { UNSEEN, LIVE, ENDED, REPORTED }; /* REPORTED: used where it is not defined */
 

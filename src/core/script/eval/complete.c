@@ -1,6 +1,6 @@
 /* complete - the root block, and the regions that blocks left out. Source: script 8.3. */
-#include "core/script/eval/eval.h"
-#include "core/script/infer.h"
+#include "moonloop/core/script/eval/eval.h"
+#include "moonloop/core/script/infer.h"
 
 typedef struct Completer {
     ml_Eval *ev;

@@ -9,9 +9,9 @@
 #ifndef ML_CORE_SCRIPT_EVAL_H
 #define ML_CORE_SCRIPT_EVAL_H
 
-#include "core/arith/arith.h"
-#include "core/script/syntax/ast.h"
-#include "core/spans.h"
+#include "moonloop/core/arith/arith.h"
+#include "moonloop/core/script/syntax/ast.h"
+#include "moonloop/core/spans.h"
 
 typedef enum ml_CvKind {
     ML_CV_POISON,  /* an error that has been reported */

@@ -5,8 +5,8 @@
  * declaration of a buffer of the same shape, dtype and scope, the two become one, when the
  * function is read. Constant contents are stores behind the allocation. Source: script 6.1.
  */
-#include "core/script/eval/eval.h"
-#include "core/walk.h"
+#include "moonloop/core/script/eval/eval.h"
+#include "moonloop/core/walk.h"
 
 enum { MAX_CONSTANTS = 4096 };
 

@@ -7,7 +7,7 @@
  *
  * Such a block without any T.bind gets a loop per axis around it. Source: script 1.
  */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 bool ml_ev_archaic_name(ml_Eval *ev, ml_Sym *sym, ml_Cv *out)
 {

@@ -1,5 +1,5 @@
 /* eval_args - calls: who is called, with which arguments. Source: script 10.4. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 bool ml_ev_poisoned(const ml_Args *a)
 {

@@ -1,6 +1,6 @@
 /* eval_assign - assignments: bindings, scalar cells, stores, tuples of targets.
  * Source: script 4, 9. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 static ml_Cv named_var(ml_Eval *ev, const ml_Node *t, ml_Cv fresh)
 {

@@ -1,6 +1,6 @@
 /* eval_block - blocks: header, axes, predicate, regions, annotations, init. Source:
  * script 8. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 ml_BlockB *ml_ev_block_top(ml_Eval *ev, const char *what, ml_Place at)
 {

@@ -1,6 +1,6 @@
 /* eval_buffer - constructors of buffers: parameters, allocations, aliases, matches.
  * Source: script 6.1, 8.5. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 const ml_Buffer *ml_ev_make_buffer(ml_Eval *ev, ml_Spec *s, const char *name,
                                    const ml_Var *data)

@@ -1,6 +1,6 @@
 /* eval_call - opaque calls, reducers, index maps, targets, dtype constructors.
  * Source: script 10.4. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 /* An operand of a call: buffers mean their data pointer. */
 static const ml_Expr *operand(ml_Eval *ev, ml_Arg *s)

@@ -4,7 +4,7 @@
  * Each round of a comprehension has a scope of its own, so its names end with it.
  * Source: script 2, 3, 4.
  */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 enum { MAX_CLAUSES = 64 };
 

@@ -2,7 +2,7 @@
  * eval_convert - compile-time values as expressions, literals of a dtype, attribute values
  * and dtypes. Source: script 10.1, 10.2, 10.4.
  */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 #include <math.h>
 

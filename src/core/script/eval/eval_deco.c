@@ -1,6 +1,6 @@
 /* eval_deco - decorators: which functions are programs, their keywords, the spelling of a
  * function. Source: script 1, 5. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 const ml_Node *ml_ev_deco_name(const ml_Node *d, ml_Str *name)
 {

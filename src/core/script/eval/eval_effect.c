@@ -1,6 +1,6 @@
 /* eval_effect - functions of T that are statements: evaluate, assertions, bindings,
  * attributes, threads. Source: script 9. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 static ml_Cv scope_value(ml_Eval *ev, ml_Cv v)
 {

@@ -1,6 +1,6 @@
 /* eval_expr - expressions as the tree has them: literals, operators, conditions, lambdas.
  * Source: script 10.1 to 10.4. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 const ml_Expr *ml_ev_expr(ml_Eval *ev, const ml_Node *nd)
 {

@@ -3,7 +3,7 @@
  * format of a field. What is part of the program has no text and is refused.
  * Source: script 2, 4.
  */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 #include <math.h>
 #include <stdio.h>

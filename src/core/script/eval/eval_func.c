@@ -1,6 +1,6 @@
 /* eval_func - functions, modules, constants and imports of a text; the entry points.
  * Source: script 1, 4, 5. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 static ml_Cv type_var(void)
 {

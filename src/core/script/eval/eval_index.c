@@ -1,6 +1,6 @@
 /* eval_index - subscripts: loads, stores' indices, slices, regions. Source:
  * script 8.2, 10.3. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 static ml_Cv slice_part(ml_Eval *ev, const ml_Node *nd, size_t k)
 {

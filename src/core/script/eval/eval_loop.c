@@ -1,5 +1,5 @@
 /* eval_loop - loop headers and for statements. Source: script 7. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 static bool widen(ml_Eval *ev, const ml_Expr **a, const ml_Expr **b, ml_Place at)
 {

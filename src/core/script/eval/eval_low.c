@@ -3,8 +3,8 @@
  * T.ptx.mma(...), T.cuda.cta_sync(). Their result has the dtype that the table says.
  * Source: script 10.4.
  */
-#include "core/script/eval/eval.h"
-#include "core/script/lowcall.h"
+#include "moonloop/core/script/eval/eval.h"
+#include "moonloop/core/script/lowcall.h"
 
 /* The dtype of the call from its arguments; *first, *last: where the others begin and end.
  */

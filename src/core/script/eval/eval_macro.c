@@ -6,7 +6,7 @@
  * hidden while it is read; every name in force stands in ev->bound, from which the
  * symbols' meanings are linked anew. Source: script 4.
  */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 struct ml_Macro {
     const ml_Node *node;

@@ -1,6 +1,6 @@
 /* eval_math - T.max, T.exp, T.Select and the other functions that build expressions.
  * Source: script 10.4. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 #include <math.h>
 
@@ -567,7 +567,7 @@ const ml_Builtin ml_ev_math_table[] = {
 #define CALL_MATH                                 pure
 #define CALL_ROUND                                rounding
 #define ML_OP(ID, name, effect, n, first, family) {name, CALL_##family, ML_OP_##ID, false},
-#include "core/ops_math.def"
+#include "moonloop/core/ops_math.def"
 #undef ML_OP
     {"clz", pure, ML_OP_CLZ, false},
     {"popcount", pure, ML_OP_POPCOUNT, false},

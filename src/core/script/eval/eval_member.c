@@ -1,7 +1,7 @@
 /* eval_member - what stands behind a dot: namespaces, fields and methods of buffers and
  * expressions. Source: script 6.2, 10.4, 14. */
-#include "core/script/eval/eval.h"
-#include "core/script/lowcall.h"
+#include "moonloop/core/script/eval/eval.h"
+#include "moonloop/core/script/lowcall.h"
 
 static const ml_Builtin *const TABLES[] = {
     ml_ev_math_table, ml_ev_call_table,  ml_ev_buffer_table, ml_ev_alloc_table,

@@ -1,6 +1,6 @@
 /* eval_method - methods of buffers and expressions: A.access_ptr(...), A.vload(...),
  * A.view(...). Source: script 6.2. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 /* A.access_ptr(mode, ...). */
 static ml_Cv access_ptr(ml_Eval *ev, const ml_Buffer *b, ml_Args *a)

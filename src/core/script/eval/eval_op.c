@@ -2,7 +2,7 @@
  * eval_op - operators on values of which at least one belongs to the program: promotion,
  * arithmetic, bits, comparisons, logic. Source: script 10.2, 10.3.
  */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 enum { MAX_TREE = 100000 }; /* nodes of one expression, as a tree: it must be printable */
 

@@ -1,5 +1,5 @@
 /* eval_python - Python's builtin functions on compile-time values. Source: script 4. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 #include <stdlib.h>
 

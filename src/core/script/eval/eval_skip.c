@@ -1,7 +1,7 @@
 /* eval_skip - other Python in a file, which is passed over: its names have no value from
  * there on, and a program that merely lacks its decorator is no other Python. Source:
  * script 3. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 /* What would define these names is passed over: their uses are errors. */
 static void skip_names(ml_Eval *ev, const ml_NodeVec *names, ml_Place at, const char *why)

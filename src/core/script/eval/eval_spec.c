@@ -1,6 +1,6 @@
 /* eval_spec - the arguments of a buffer: shape, dtype, strides and the rest.
  * Source: script 6.1, 8.5. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 enum { MAX_RANK = 256 };
 

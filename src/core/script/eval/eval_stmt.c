@@ -1,6 +1,6 @@
 /* eval_stmt - statements: stores, bindings, conditions, assertions, attributes.
  * Source: script 9. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 /* ---- statement lists */
 ml_Frame *ml_ev_open(ml_Eval *ev, ml_FrameKind kind, ml_Place at)

@@ -1,6 +1,6 @@
 /* eval_value - compile-time values, scopes, and Python's arithmetic on plain values.
  * Source: script 4. */
-#include "core/script/eval/eval.h"
+#include "moonloop/core/script/eval/eval.h"
 
 #include <math.h>
 

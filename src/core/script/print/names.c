@@ -5,9 +5,9 @@
  * without trying all of them again: a name remembers how far its suffixes are taken, and
  * a release moves that back. Source: script 12.5.
  */
-#include "core/script/print/print.h"
+#include "moonloop/core/script/print/print.h"
 
-#include "core/base/utf8.h"
+#include "moonloop/core/base/utf8.h"
 
 /* Sorted; Python's keywords and what the text itself uses. */
 static const char *const RESERVED[] = {

@@ -4,7 +4,7 @@
  * What is printed parses back to an equal program, and printing that again gives the same
  * bytes. The output depends on the program and the options alone. Source: script 12.
  */
-#include "core/script/print/print.h"
+#include "moonloop/core/script/print/print.h"
 
 /* ---- functions */
 static const char *symbol_of(const ml_Func *f)

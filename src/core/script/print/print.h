@@ -9,8 +9,8 @@
 #ifndef ML_CORE_SCRIPT_PRINT_H
 #define ML_CORE_SCRIPT_PRINT_H
 
-#include "core/script/infer.h"
-#include "core/script/script.h"
+#include "moonloop/core/script/infer.h"
+#include "moonloop/core/script/script.h"
 
 /* ---- names (names.c) */
 typedef struct ml_NameSlot ml_NameSlot;

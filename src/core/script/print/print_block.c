@@ -2,8 +2,8 @@
  * print_block - blocks: axes, predicate, regions, annotations, buffers, init, body.
  * Source: script 12.2 (root block), 12.3.
  */
-#include "core/compare/equal.h"
-#include "core/script/print/print.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/print/print.h"
 
 static bool same_bound(const ml_Expr *a, const ml_Expr *b)
 {

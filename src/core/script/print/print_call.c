@@ -5,8 +5,8 @@
  * The helpers of the text fold, promote and type their result (script 10.4); `helper_ok`
  * says for each operator when none of that would happen. Source: script 12.4.
  */
-#include "core/script/lowcall.h"
-#include "core/script/print/print.h"
+#include "moonloop/core/script/lowcall.h"
+#include "moonloop/core/script/print/print.h"
 
 static bool is_literal(const ml_Expr *e)
 {
@@ -90,7 +90,7 @@ static bool helper_ok(const ml_Expr *e)
     case ML_OP_COPYSIGN:
     case ML_OP_NEXTAFTER: return same_types(e) && ml_dtype_is_float(e->type);
 #define ML_OP(ID, ...) case ML_OP_##ID:
-#include "core/ops_math.def"
+#include "moonloop/core/ops_math.def"
 #undef ML_OP
         return same_types(e) && ml_dtype_is_float(e->type) &&
                !(op->family == ML_FAMILY_ROUND && is_literal(a));

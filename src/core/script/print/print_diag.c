@@ -5,7 +5,7 @@
  * Columns of spans count code points, a tab as one; lines are shown with tabs as single
  * blanks, so that carets stand where they belong. Source: script 14.
  */
-#include "core/script/script.h"
+#include "moonloop/core/script/script.h"
 
 typedef struct Place { /* one mark on one line */
     uint32_t line, col, end_col;

@@ -6,9 +6,9 @@
  * takes literally. Doubt costs only beauty: the long form is always right.
  * Source: script 10, 12.4.
  */
-#include "core/script/print/print.h"
+#include "moonloop/core/script/print/print.h"
 
-#include "core/base/utf8.h"
+#include "moonloop/core/base/utf8.h"
 
 #include <math.h>
 

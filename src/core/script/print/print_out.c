@@ -4,7 +4,7 @@
  * Places of marks count lines and bytes of this text alone, whatever stood in the output
  * before. Source: script 12.5, 12.7.
  */
-#include "core/script/print/print.h"
+#include "moonloop/core/script/print/print.h"
 
 /* ---- output */
 static const ml_PrintOpts DEFAULTS = {.spelling = -1};

@@ -5,7 +5,7 @@
  * scope of one is the k-th of the other. A variable used where no definition is in force
  * is declared at the innermost scope around all such uses.
  */
-#include "core/script/print/print.h"
+#include "moonloop/core/script/print/print.h"
 
 static ml_NameInfo *new_info(ml_Printer *p, ml_Uid uid)
 {

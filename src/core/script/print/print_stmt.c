@@ -4,7 +4,7 @@
  * Every body is a scope of its own, opened here exactly where the first pass opened it.
  * Source: script 12.3.
  */
-#include "core/script/print/print.h"
+#include "moonloop/core/script/print/print.h"
 
 /* ---- scopes */
 int32_t ml_pr_open(ml_Printer *p)

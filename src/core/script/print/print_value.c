@@ -2,7 +2,7 @@
  * print_value - constants of attributes and annotations, lambdas, types, buffer calls.
  * Source: script 10.4, 12.2, 12.4.
  */
-#include "core/script/print/print.h"
+#include "moonloop/core/script/print/print.h"
 #include <math.h>
 
 /* ---- types of variables */

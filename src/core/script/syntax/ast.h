@@ -7,7 +7,7 @@
 #ifndef ML_CORE_SCRIPT_AST_H
 #define ML_CORE_SCRIPT_AST_H
 
-#include "core/script/syntax/lex.h"
+#include "moonloop/core/script/syntax/lex.h"
 
 typedef enum ml_NodeKind {
     /* expressions */

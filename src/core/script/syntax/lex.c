@@ -3,13 +3,13 @@
  * closed would swallow the rest of the text: the statement is then lexed again up to the
  * next line that is indented like it.
  */
-#include "core/script/syntax/lex.h"
+#include "moonloop/core/script/syntax/lex.h"
 
-#include "core/script/syntax/lex_impl.h"
+#include "moonloop/core/script/syntax/lex_impl.h"
 
 #include <ctype.h>
 
-#include "core/base/utf8.h"
+#include "moonloop/core/base/utf8.h"
 
 static const char *const OP_TEXT[ML_OPR_COUNT] = {
     "",      "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",

@@ -8,7 +8,7 @@
 #ifndef ML_CORE_SCRIPT_LEX_H
 #define ML_CORE_SCRIPT_LEX_H
 
-#include "core/script/report.h"
+#include "moonloop/core/script/report.h"
 
 typedef struct ml_Binding ml_Binding;
 typedef struct ml_Sym {

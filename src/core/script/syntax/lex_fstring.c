@@ -5,7 +5,7 @@
  * The expression is lexed as inside parentheses, where it stands, so that what is said of
  * it points into the text. Source: script 2.
  */
-#include "core/script/syntax/lex_impl.h"
+#include "moonloop/core/script/syntax/lex_impl.h"
 
 typedef struct Extent {
     const char *expr_end; /* where the expression ends */

@@ -2,7 +2,7 @@
 #ifndef ML_CORE_SCRIPT_LEX_IMPL_H
 #define ML_CORE_SCRIPT_LEX_IMPL_H
 
-#include "core/script/syntax/lex.h"
+#include "moonloop/core/script/syntax/lex.h"
 
 enum { ML_MAX_BRACKETS = 200, ML_MAX_INDENTS = 256 };
 

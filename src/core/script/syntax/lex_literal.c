@@ -2,9 +2,9 @@
  * lex_literal - numbers and strings: their forms, their values, what is wrong with them.
  * A malformed one is reported and leaves an ERROR token. Source: script 2.
  */
-#include "core/script/syntax/lex_impl.h"
+#include "moonloop/core/script/syntax/lex_impl.h"
 
-#include "core/base/utf8.h"
+#include "moonloop/core/base/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>

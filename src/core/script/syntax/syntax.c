@@ -5,7 +5,7 @@
  * A statement that fails has been reported; its rest and the block below it are passed over
  * and the next statement of the same block is read.
  */
-#include "core/script/syntax/ast.h"
+#include "moonloop/core/script/syntax/ast.h"
 
 static ml_Node *statement(ml_Parser *p);
 

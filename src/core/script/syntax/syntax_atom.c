@@ -2,7 +2,7 @@
  * syntax_atom - what an expression is made of: names and literals, what stands between
  * brackets, and comprehensions. Source: script 3.
  */
-#include "core/script/syntax/ast.h"
+#include "moonloop/core/script/syntax/ast.h"
 
 ml_Node *ml_syn_starred(ml_Parser *p)
 {

@@ -2,7 +2,7 @@
  * syntax_compound - statements that hold a block: loops, conditions, `with`, definitions.
  * Source: script 3.
  */
-#include "core/script/syntax/ast.h"
+#include "moonloop/core/script/syntax/ast.h"
 
 /* The rest of a loop, from the end of its header on. */
 static ml_Node *loop_body(ml_Parser *p, ml_Node *nd)

@@ -1,6 +1,6 @@
 /* syntax_expr - expressions of the grammar by precedence climbing; what they are made of is
  * in syntax_atom.c. Source: script 3. */
-#include "core/script/syntax/ast.h"
+#include "moonloop/core/script/syntax/ast.h"
 
 const ml_Tok *ml_syn_peek(const ml_Parser *p)
 {

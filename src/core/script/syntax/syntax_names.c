@@ -6,7 +6,7 @@
  * and classes, what `del` takes away. What an import binds is left out: the reader knows
  * its own imports, and a name of another one is undefined anyway. Source: script 3.
  */
-#include "core/script/syntax/ast.h"
+#include "moonloop/core/script/syntax/ast.h"
 
 typedef struct Names {
     ml_Ctx *sc;

@@ -2,7 +2,7 @@
  * syntax_simple - statements on one line: assignments, imports, return, assert,
  * expressions. Source: script 3.
  */
-#include "core/script/syntax/ast.h"
+#include "moonloop/core/script/syntax/ast.h"
 
 static uint8_t aug_op(const ml_Tok *t)
 {

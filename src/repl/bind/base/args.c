@@ -3,7 +3,7 @@
  */
 #include "repl/bind/base/base.h"
 
-#include "core/script/report.h"
+#include "moonloop/core/script/report.h"
 
 #include <math.h>
 

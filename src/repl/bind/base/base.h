@@ -14,11 +14,11 @@
 #include <lualib.h>
 #include <signal.h>
 
-#include "codegen/machine/engine.h"
-#include "core/reach.h"
-#include "primitives/call/render.h"
+#include "moonloop/codegen/machine/engine.h"
+#include "moonloop/core/reach.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/work/fact/fact.h"
 #include "repl/out/interrupt.h"
-#include "work/fact/fact.h"
 
 /* ---- one state */
 

@@ -1,7 +1,7 @@
 /*
  * state - one Lua state's share of moonloop: what it owns, interruption, what --safe allows.
  */
-#include "primitives/intrin.h"
+#include "moonloop/primitives/intrin.h"
 #include "repl/bind/base/base.h"
 
 static const char state_key;

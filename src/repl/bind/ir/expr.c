@@ -7,8 +7,8 @@
  */
 #include "repl/bind/ir/ir.h"
 
-#include "core/compare/equal.h"
-#include "core/walk.h"
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/walk.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
  */
 #include "repl/bind/ir/ir.h"
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 /* ---- a copy that fits beside other functions */
 

@@ -5,8 +5,8 @@
  */
 #include "repl/bind/ir/ir.h"
 
-#include "codegen/measure/check.h"
-#include "primitives/intrin.h"
+#include "moonloop/codegen/measure/check.h"
+#include "moonloop/primitives/intrin.h"
 
 /* The function at idx, whether it is one, a module of one, or a text. */
 static const ml_Func *function_at(lua_State *L, int idx, const char *what)

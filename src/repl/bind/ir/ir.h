@@ -6,8 +6,8 @@
 #ifndef ML_REPL_BIND_IR_IR_H
 #define ML_REPL_BIND_IR_IR_H
 
-#include "codegen/tensor/tensor.h"
-#include "primitives/trace.h"
+#include "moonloop/codegen/tensor/tensor.h"
+#include "moonloop/primitives/trace.h"
 #include "repl/bind/base/base.h"
 
 extern const BindClass bind_module_class, bind_func_class, bind_buffer_class,

@@ -6,7 +6,7 @@
  */
 #include "repl/bind/ir/ir.h"
 
-#include "core/compare/equal.h"
+#include "moonloop/core/compare/equal.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #include "repl/bind/ir/ir.h"
 
-#include "primitives/reducer/reducer.h"
+#include "moonloop/primitives/reducer/reducer.h"
 
 /* The n values on top, or those of the one list on top, as expressions of these types. */
 static void values_on_top(lua_State *L, int first, size_t n, BindSpace *sp,

@@ -7,7 +7,7 @@
  */
 #include "repl/bind/ir/ir.h"
 
-#include "verify/verify.h"
+#include "moonloop/verify/verify.h"
 
 static int push_stmt(lua_State *L, BindSpace *sp, const ml_Stmt *s)
 {

@@ -6,7 +6,7 @@
  */
 #include "repl/bind/ir/ir.h"
 
-#include "codegen/interp/interp.h"
+#include "moonloop/codegen/interp/interp.h"
 
 enum { MAX_RANK = 64 };
 

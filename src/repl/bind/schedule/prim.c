@@ -7,7 +7,7 @@
  */
 #include "repl/bind/schedule/schedule.h"
 
-#include "core/base/embedded.h"
+#include "moonloop/core/base/embedded.h"
 #include "repl/bind/schedule/calls.h"
 
 /* Whether the value is the one table of a call by name: it has a string key. */

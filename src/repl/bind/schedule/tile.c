@@ -5,8 +5,8 @@
  */
 #include "repl/bind/schedule/schedule.h"
 
-#include "primitives/intrin/tile_intrin.h"
-#include "verify/verify.h"
+#include "moonloop/primitives/intrin/tile_intrin.h"
+#include "moonloop/verify/verify.h"
 
 static void step(lua_State *L, ml_Schedule *s, const char *name, const ml_Arg *args,
                  size_t n, ml_Results *r)

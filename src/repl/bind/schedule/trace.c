@@ -6,7 +6,7 @@
  */
 #include "repl/bind/schedule/schedule.h"
 
-#include "core/json/json.h"
+#include "moonloop/core/json/json.h"
 
 typedef struct BindTrace {
     ml_Ctx *own;  /* of the list */

@@ -1,9 +1,9 @@
 /* build - moon.build: a program and options become a kernel. Source: lua-api 5. */
+#include "moonloop/work/work.h"
 #include "repl/bind/work/kernel.h"
-#include "work/work.h"
 
-#include "core/script/script.h"
-#include "verify/verify.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/verify/verify.h"
 
 static const char *const build_options[] = {"target", "opt",   "inprocess", "threads",
                                             "func",   "lines", "contract",  "unaligned",

@@ -4,11 +4,11 @@
  */
 #include "repl/bind/work/work.h"
 
-#include "core/vec.h"
-#include "primitives/rewrite/keep_order.h"
+#include "moonloop/core/vec.h"
+#include "moonloop/primitives/rewrite/keep_order.h"
+#include "moonloop/verify/verify.h"
+#include "moonloop/work/work.h"
 #include "repl/bind/work/kernel.h"
-#include "verify/verify.h"
-#include "work/work.h"
 
 /* ---- moon.check */
 

@@ -5,8 +5,8 @@
  */
 #include "repl/bind/work/kernel.h"
 
-#include "core/script/script.h"
-#include "work/work.h"
+#include "moonloop/core/script/script.h"
+#include "moonloop/work/work.h"
 
 static BindKernel *check_kernel(lua_State *L, int idx)
 {

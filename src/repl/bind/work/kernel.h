@@ -2,9 +2,9 @@
 #ifndef ML_REPL_BIND_KERNEL_H
 #define ML_REPL_BIND_KERNEL_H
 
-#include "codegen/kernel/kernel.h"
+#include "moonloop/codegen/kernel/kernel.h"
+#include "moonloop/work/timing.h"
 #include "repl/bind/work/work.h"
-#include "work/timing.h"
 
 typedef struct BindKernel {
     ml_Built *b; /* NULL: closed */

@@ -1,6 +1,6 @@
 /* machine - moon.machine: what was measured of this machine, as a table. Source: lua-api 5.
  */
-#include "codegen/machine/machine.h"
+#include "moonloop/codegen/machine/machine.h"
 #include "repl/bind/work/work.h"
 
 static const char *const machine_options[] = {"calibrate", "quick", NULL};

@@ -5,8 +5,8 @@
  */
 #include "repl/bind/work/tuning.h"
 
-#include "core/index/index.h"
-#include "core/walk.h"
+#include "moonloop/core/index/index.h"
+#include "moonloop/core/walk.h"
 
 typedef struct Body {
     lua_State *L;

@@ -1,7 +1,7 @@
 /* time - moon.time: timings as tables. Source: lua-api 5. */
+#include "moonloop/work/timing.h"
 #include "repl/bind/work/kernel.h"
 #include "repl/bind/work/work.h"
-#include "work/timing.h"
 
 static const char *const time_options[] = {"shape", "seed",    "cold",    "report",
                                            "limit", "threads", "against", "func",

@@ -5,7 +5,7 @@
 #include "repl/bind/work/tuning.h"
 #include "repl/bind/work/work.h"
 
-#include "core/vec.h"
+#include "moonloop/core/vec.h"
 
 #include <math.h>
 

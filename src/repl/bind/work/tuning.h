@@ -2,8 +2,8 @@
 #ifndef ML_REPL_BIND_TUNING_H
 #define ML_REPL_BIND_TUNING_H
 
+#include "moonloop/tune/tune.h"
 #include "repl/bind/work/work.h"
-#include "tune/tune.h"
 
 extern const BindClass bind_db_class, bind_tuner_class;
 

@@ -7,7 +7,7 @@
  */
 #include "repl/view/act/act.h"
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/view/act/act_impl.h"
 
 /* ---- what is open */

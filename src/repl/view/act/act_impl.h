@@ -7,7 +7,7 @@
 #ifndef ML_REPL_VIEW_ACT_ACT_IMPL_H
 #define ML_REPL_VIEW_ACT_ACT_IMPL_H
 
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 #include "repl/line/trial.h"
 #include "repl/out/loop.h"
 #include "repl/view/act/act.h"

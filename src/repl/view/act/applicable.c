@@ -2,7 +2,7 @@
  * applicable - which requests apply to the selected node: found out while the cursor rests,
  * remembered for each node of a version. Source: interaction 10.
  */
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/view/act/act_impl.h"
 
 /* Those of the selection by their rank in keys.def: most useful first; how many. */

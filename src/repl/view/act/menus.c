@@ -5,8 +5,8 @@
  * Names that completion knows (axes, scopes, keys) are asked of it, so that prompt and menu
  * offer the same. Source: interaction 10.
  */
-#include "core/base/arena.h"
-#include "primitives/intrin.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/primitives/intrin.h"
 #include "repl/line/complete.h"
 #include "repl/view/act/act_impl.h"
 

@@ -6,7 +6,7 @@
  * used: the program is printed at once, and only the text is kept. Source: interaction 4,
  * 10.
  */
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/show/diff.h"
 #include "repl/view/act/act_impl.h"
 

@@ -6,7 +6,7 @@
  * The first combination that works is also the text that a prompt for its arguments begins
  * with. Where a parameter cannot be guessed there is no verdict. Source: interaction 10.
  */
-#include "primitives/intrin.h"
+#include "moonloop/primitives/intrin.h"
 #include "repl/view/act/act_impl.h"
 
 enum { MOST_TRIED = 64, MOST_OF_ONE = 48, MAX_PARAMS = 12, IDLE_MS = 5, MENU_MS = 50 };

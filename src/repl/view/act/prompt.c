@@ -5,8 +5,8 @@
  * The text is UTF-8, the cursor a byte position at the begin of a character. Source:
  * interaction 4, 10.
  */
-#include "core/base/arena.h"
-#include "core/base/utf8.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/base/utf8.h"
 #include "repl/keep/history.h"
 #include "repl/line/complete.h"
 #include "repl/view/act/act_impl.h"

@@ -3,9 +3,9 @@
  * fastest records in the database, when there is one. It is only read. Source: interaction
  * 10.
  */
-#include "primitives/trace.h"
+#include "moonloop/primitives/trace.h"
+#include "moonloop/tune/db/db.h"
 #include "repl/view/act/act_impl.h"
-#include "tune/db/db.h"
 
 enum { MOST_RECORDS = 32 };
 

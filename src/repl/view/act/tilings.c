@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "primitives/intrin.h"
-#include "primitives/intrin/tile_intrin.h"
+#include "moonloop/primitives/intrin.h"
+#include "moonloop/primitives/intrin/tile_intrin.h"
 #include "repl/view/act/act_impl.h"
 
 enum { MAX_TILINGS = 64 };

@@ -5,8 +5,8 @@
  */
 #include "repl/view/keys/keymap.h"
 
-#include "core/base/arena.h"
-#include "core/base/utf8.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/base/utf8.h"
 
 const ml_KeyInfo ml_key_info[ML_N_REQUESTS] = {
 #define ML_KEY(id, pane, keys, label, help, ...)                                           \

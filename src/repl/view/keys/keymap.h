@@ -5,7 +5,7 @@
 #ifndef ML_REPL_VIEW_KEYS_KEYMAP_H
 #define ML_REPL_VIEW_KEYS_KEYMAP_H
 
-#include "core/base/text.h"
+#include "moonloop/core/base/text.h"
 
 typedef enum ml_PaneId { /* the numbers that are typed */
                          ML_PANE_NONE,

@@ -8,11 +8,11 @@
 #include <poll.h>
 #include <stdlib.h>
 
-#include "primitives/call/render.h"
+#include "moonloop/primitives/call/render.h"
+#include "moonloop/work/work.h"
 #include "repl/host/host.h"
 #include "repl/show/asm_view.h"
 #include "repl/view/pane/text.h"
-#include "work/work.h"
 
 enum { WORKER = ML_ENGINE_WORKERS - 1 }; /* timing takes the first ones */
 

@@ -6,8 +6,8 @@
  */
 #include "repl/view/pane/counts.h"
 
-#include "codegen/worker/pack.h"
-#include "core/base/arena.h"
+#include "moonloop/codegen/worker/pack.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/show/footprint.h"
 
 typedef struct Counts {

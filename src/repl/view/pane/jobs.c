@@ -4,9 +4,9 @@
  */
 #include <math.h>
 
+#include "moonloop/work/say.h"
 #include "repl/job/jobs.h"
 #include "repl/view/pane/panes.h"
-#include "work/say.h"
 
 static ml_CellRole state_role(ml_JobState s)
 {

@@ -1,7 +1,7 @@
 /* panes - the table of the panes, and what their files share. Source: interaction 10. */
 #include "repl/view/pane/panes.h"
 
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/job/jobs.h"
 #include "repl/out/wrap.h"
 #include "repl/view/pane/counts.h"

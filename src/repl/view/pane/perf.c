@@ -9,11 +9,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "moonloop/work/say.h"
 #include "repl/cmd/machine_report.h"
 #include "repl/host/host.h"
 #include "repl/show/roofline.h"
 #include "repl/view/pane/panes.h"
-#include "work/say.h"
 
 typedef struct Timed {
     int version;

@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-#include "codegen/machine/engine.h"
-#include "codegen/trace/memory.h"
-#include "core/base/arena.h"
-#include "core/walk.h"
+#include "moonloop/codegen/machine/engine.h"
+#include "moonloop/codegen/trace/memory.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/core/walk.h"
 #include "repl/host/host.h"
 #include "repl/view/state/view.h"
 

@@ -3,7 +3,7 @@
  * $XDG_STATE_HOME/moonloop/panes (default ~/.local/state). What cannot be read or written
  * is passed over: it is not worth a message. Source: interaction 10.
  */
-#include "core/base/file.h"
+#include "moonloop/core/base/file.h"
 #include "repl/keep/sessions.h"
 #include "repl/view/state/view.h"
 

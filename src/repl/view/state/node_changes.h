@@ -2,7 +2,7 @@
 #ifndef ML_REPL_VIEW_STATE_NODE_CHANGES_H
 #define ML_REPL_VIEW_STATE_NODE_CHANGES_H
 
-#include "core/index/index.h"
+#include "moonloop/core/index/index.h"
 
 /* Whether a loop or block of `now` is new, is another one than before by itself (extent,
  * kind, bindings, regions, what it computes), or stands below other nodes that both

@@ -9,8 +9,8 @@
 #ifndef ML_REPL_VIEW_STATE_ROWS_H
 #define ML_REPL_VIEW_STATE_ROWS_H
 
-#include "core/ctx.h"
-#include "core/stmt.h"
+#include "moonloop/core/ctx.h"
+#include "moonloop/core/stmt.h"
 #include "repl/screen/grid.h"
 #include "repl/view/state/words.h"
 

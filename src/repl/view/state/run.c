@@ -3,7 +3,7 @@
  * pane 7, a page of text. Source: interaction 10.
  */
 #include "repl/run/run.h"
-#include "core/base/arena.h"
+#include "moonloop/core/base/arena.h"
 #include "repl/command/command.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/frame.h"

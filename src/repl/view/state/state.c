@@ -4,7 +4,7 @@
  */
 #include "repl/view/state/view.h"
 
-#include "core/walk.h"
+#include "moonloop/core/walk.h"
 
 /* ---- places */
 

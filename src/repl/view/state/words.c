@@ -1,8 +1,8 @@
 /* words - texts of the view: their lines and words, what is found in them. */
 #include "repl/view/state/words.h"
 
-#include "core/base/arena.h"
-#include "primitives/schedule/schedule_impl.h"
+#include "moonloop/core/base/arena.h"
+#include "moonloop/primitives/schedule/schedule_impl.h"
 
 bool ml_next_line(const char **text, ml_Str *line)
 {

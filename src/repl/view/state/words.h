@@ -2,8 +2,8 @@
 #ifndef ML_REPL_VIEW_STATE_WORDS_H
 #define ML_REPL_VIEW_STATE_WORDS_H
 
-#include "core/base/text.h"
-#include "core/ctx.h"
+#include "moonloop/core/base/text.h"
+#include "moonloop/core/ctx.h"
 
 /* The next line of a text, which goes on behind it; false: there is none. */
 bool ml_next_line(const char **text, ml_Str *line);
