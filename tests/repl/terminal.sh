@@ -55,7 +55,7 @@ line() { # TEXT: and Enter; some of it is on the screen then, so that what stood
     text "$1" && keys Enter && within changed
 }
 # What hangs says first that it has begun: a Ctrl-C that comes sooner takes back the line that is typed.
-mark='io.open("begun", "w"):close() '
+mark='io.open("begun", "w"):close(); '
 begun() { within test -e begun && rm begun; }
 clear_shell() {
     within at_shell && { [ "$(filled)" = 'sh>' ] || line clear; } && within eval '[ "$(filled)" = "sh>" ]'
