@@ -142,7 +142,7 @@ topic("moon.target(text or table)", "a target from its text", "llvm, llvm -mcpu=
 
 -- ---- tuning
 topic("moon.tune(program [, opts])", "search for a fast schedule by measuring", [[
-Gives best (a record), schedule() (its steps applied), records, seconds by phase, failed by code. opts: trials (64), seconds, seed, space (a function that gives sketches), db, threads, fresh (take nothing from the database), progress and on_record (called with news).]],
+Gives best (a record), schedule() (its steps applied), records, spent (seconds by phase), failed (by phase). opts: trials (64), seconds, seed, space (a function that gives sketches), db, threads, fresh (take nothing from the database), progress and on_record (called with news).]],
     [[
 local r = moon.tune(s, {trials = 1, db = ":memory:"})
 print(#r.records, r.state)]])

@@ -428,6 +428,28 @@ static void a_key_at_the_end_sends_little(void **state)
     ml_text_free(&out);
 }
 
+/* Where the terminal counts the columns of a text otherwise, the way to the left starts at its
+ * edge, so that nothing is written over the prompt. */
+static void the_way_to_the_left_starts_at_the_edge(void **state)
+{
+    (void)state;
+    ml_Writer s = {.to = ml_ansi(), .among = true};
+    ml_Theme theme;
+    ml_Text out = {0};
+    ml_LineView v = line("> ", "abc", 3);
+    ml_Grid p = {0};
+
+    ml_theme_init(&theme, "", ML_DEPTH_8);
+    ml_line_draw(&v, 40, 5, &p);
+    send(&s, &p, &theme, &out);
+    ml_text_clear(&out);
+    v = line("> ", "abc", 1);
+    ml_line_draw(&v, 40, 5, &p);
+    send(&s, &p, &theme, &out);
+    assert_string_equal(ml_text_z(&out), "\r\x1b[3C");
+    ml_text_free(&out);
+}
+
 /* A terminal that becomes narrower folds its rows; the line is found again. */
 static void a_narrower_terminal_is_taken_into_account(void **state)
 {
@@ -461,6 +483,7 @@ int main(void)
         cmocka_unit_test(any_row_of_edits_shows_what_it_should),
         cmocka_unit_test(any_row_of_screens_shows_what_it_should),
         cmocka_unit_test(a_key_at_the_end_sends_little),
+        cmocka_unit_test(the_way_to_the_left_starts_at_the_edge),
         cmocka_unit_test(a_narrower_terminal_is_taken_into_account),
     };
 

@@ -461,6 +461,10 @@ printf '%s\n' ':set echo' | timeout 60 "$ml" -i --no-init >out 2>err
 grep -qE '^echo +diff' out && [ ! -s err ] && printf 'moon.set{echo = "tree"}\n' >other.lua && printf '%s\n' ':set echo' | timeout 60 "$ml" -i --init other.lua >out 2>err && grep -qE '^echo +tree' out
 verdict 'another one, or none'
 
+printf '%s\n' ':record first.txt' 'print(1)' ':record stop' | timeout 60 "$ml" -i --no-init >out 2>err
+[ "$(grep -c '^\$ moonloop' first.txt)" = 1 ] && grep -qx '> print(1)' first.txt
+verdict 'a record that begins with the session has one head'
+
 # ---- :dashboard
 if command -v script >/dev/null && script -qc true seen </dev/null >/dev/null 2>&1; then
     rm -f seen name

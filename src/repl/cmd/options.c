@@ -50,6 +50,7 @@ static bool take(const ml_Option *o, const char *text)
 {
     long n;
 
+    ML_ASSERT(text);
     switch (o->kind) {
     case ML_OPTION_FLAG: *(bool *)o->to = true; return true;
     case ML_OPTION_WHOLE: return ml_read_whole(text, o->least, o->most, o->to);

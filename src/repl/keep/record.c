@@ -39,6 +39,7 @@ typedef struct File { /* that is being written */
     ml_Text path;
     bool cast;
     size_t written; /* lines of the record */
+    bool begun;     /* its head stands in it */
     double start;   /* ml_clock */
 } File;
 
@@ -263,11 +264,9 @@ static void add_head(ml_Session *ss, int argc, char **argv, ml_Text *out)
             ml_text_fmt(out, "> :set %s %s\n", ml_settings[k].name, ss->set.value[k]);
 }
 
-/* The lines from..to; from 0: with the head. */
+/* The lines from..to. */
 static void render(const ml_Record *r, size_t from, size_t to, ml_Text *out)
 {
-    if (from == 0)
-        ml_text_add(out, r->head);
     for (size_t k = from; k < to; k++) {
         const Line *l = &r->lines.v[k];
 
@@ -285,6 +284,8 @@ void ml_record_tail(const ml_Session *ss, size_t lines, ml_Text *out)
     ml_Text t = {0};
     size_t at;
 
+    if (r && !r->spoilt && r->lines.n <= lines)
+        ml_text_add(&t, r->head);
     if (r && !r->spoilt) /* a line of the record is one of text at least */
         render(r, r->lines.n > lines ? r->lines.n - lines : 0, r->lines.n, &t);
     if (t.n == 0)
@@ -340,6 +341,9 @@ static void catch_up(ml_Session *ss)
 
     if (!r->file || r->file->cast || r->spoilt)
         return;
+    if (!r->file->begun)
+        ml_text_add(&t, r->head);
+    r->file->begun = true;
     render(r, r->file->written, to, &t);
     r->file->written = to;
     write_text(ss, &t);

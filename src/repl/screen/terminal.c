@@ -169,7 +169,7 @@ void ml_terminal_add(const ml_Terminal *to, ml_Cap cap, int a, int b, ml_Text *o
             break;
         case 'p': stack[top++ & 3] = arg[*++p == '2']; break;
         case '\'':
-            stack[top++ & 3] = *++p;
+            stack[top++ & 3] = (unsigned char)*++p;
             p++;
             break;
         case '+':

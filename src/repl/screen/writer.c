@@ -130,7 +130,9 @@ static void go(Pen *p, int x, int y)
     }
     if (x == w->x)
         return;
-    if (w->x > x && x > 0 && w->to->cap[ML_CAP_LEFT])
+    /* Among other text the left edge is sure, also where the terminal has counted the columns
+     * of what stands there otherwise. */
+    if (w->x > x && x > 0 && w->to->cap[ML_CAP_LEFT] && !w->among)
         add(p, ML_CAP_LEFT, w->x - x, 0);
     else {
         if (w->x < 0 || w->x > x) {

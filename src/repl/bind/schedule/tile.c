@@ -108,7 +108,7 @@ static int tile(lua_State *L)
         return 0;
     if (t.padding)
         pad(L, cx, s, block, &t);
-    ml_Arg *order = ML_ARRAY(cx, ml_Arg, 2 * t.n + 64), all;
+    ml_Arg *order, all;
     size_t n_places = 0, n = 0;
 
     for (size_t k = 0; k < t.n; k++)
