@@ -132,4 +132,28 @@ for _, row in ipairs(rows) do
     end }
 end
 
+tests[#tests + 1] = { "a loop's own extent is not simplified by what holds inside of it", function()
+    local s = moon.schedule(moon.parse [[
+@T.prim_func
+def main(A: T.Buffer((11, 1), "int32"), B: T.Buffer((11, 1), "int32")):
+    for i in range(11):
+        for j in range(1):
+            with T.block("B"):
+                v0 = T.axis.spatial(11, i)
+                v1 = T.axis.spatial(1, j)
+                B[v0, v1] = A[v0, v1]
+]])
+    s:split("i", { 2, 5, moon.auto })
+    s:cache_read("B", 0, "local")
+    s:compute_at("A_local", "j")
+    s:cache_read("B", 0, "shared.dyn")
+    s:split("i_1", { moon.auto, 4 }, false)
+    s:cache_read("B", 0, "local", { "B" })
+    s:split("i_1_0", { moon.auto, 3 }, false)
+    s:split("i_1_0_0", { 4, 5 }, false)
+    -- the copy runs where its extent is above 0: a guard of its own it has not
+    assert(not s:script():find("in T.grid(1, 1)", 1, true))
+    assert(moon.check(s).ok)
+end }
+
 return tests

@@ -143,20 +143,19 @@ static const ml_Stmt *simplify_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return nb.body == b->body ? head : ml_block_from(cx, &nb);
     }
     if (s->kind == ML_STMT_FOR) {
-        const ml_For *f = ml_as_for(s);
+        s = ml_stmt_map(cx, s, &(ml_Mapper){.expr = shrink, .user = sm});
+        ml_For f = *ml_as_for(s);
         size_t n = sm->dom.n;
 
-        /* That it has iterations holds inside of it. */
+        /* That it has iterations holds inside of it, not for its own extent. */
         ml_ArithMark mark = ml_arith_save(sm->ar);
 
-        ml_push(cx, &sm->dom, ((ml_Dom){f->var, f->min, f->extent}));
-        ml_arith_bind_loop(sm->ar, f);
-        const ml_Stmt *r =
-            ml_stmt_map(cx, s, &(ml_Mapper){simplify_stmt, shrink, NULL, sm});
-
+        ml_push(cx, &sm->dom, ((ml_Dom){f.var, f.min, f.extent}));
+        ml_arith_bind_loop(sm->ar, ml_as_for(s));
+        f.body = simplify_stmt(cx, f.body, user);
         ml_arith_restore(sm->ar, mark);
         sm->dom.n = n;
-        return r;
+        return f.body == ml_as_for(s)->body ? s : ml_for_from(cx, &f);
     }
     return ml_stmt_map(cx, s, &(ml_Mapper){simplify_stmt, shrink, NULL, sm});
 }
