@@ -447,6 +447,7 @@ static void the_way_to_the_left_starts_at_the_edge(void **state)
     ml_line_draw(&v, 40, 5, &p);
     send(&s, &p, &theme, &out);
     assert_string_equal(ml_text_z(&out), "\r\x1b[3C");
+    ml_writer_forget(&s);
     ml_text_free(&out);
 }
 
