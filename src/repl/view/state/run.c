@@ -74,6 +74,7 @@ ml_Rows *ml_view_page_open(ml_View *v, const char *title)
     ml_text_clear(&v->page_title);
     ml_text_add(&v->page_title, title);
     v->paging = true;
+    v->page_is_help = false;
     v->page_top = v->page_left = 0;
     return &v->page;
 }

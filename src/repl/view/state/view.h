@@ -110,6 +110,7 @@ struct ml_View {
     ml_Text ask;
 
     bool paging;
+    bool page_is_help; /* the key that opened it closes it */
     ml_Rows page;
     ml_Text page_title;
     int page_top, page_left;
