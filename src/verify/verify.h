@@ -108,7 +108,21 @@ int ml_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                           const char **why);
 int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                            const char **why);
-/* The same judged within the subtree under a loop or block. */
+/* A reduction inside of the block (self: or the block itself) that goes on from one instance
+ * of `from` to the next: its iter follows the variable `by` of `from` (the block or a node
+ * above it) or of what is further out; or, by NULL, it never begins inside. false: all begin
+ * anew. */
+typedef struct ml_GoesOn {
+    const ml_Block *block; /* the reduction */
+    const ml_Var *by;
+    uint32_t iter;
+} ml_GoesOn;
+bool ml_goes_on(ml_Ctx *cx, ml_Program p, const ml_Block *b, bool self, ml_Uid from,
+                ml_GoesOn *out);
+/* The same of one inside that follows the loop itself. */
+bool ml_goes_on_over(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Uid loop,
+                     ml_GoesOn *out);
+/* Complete, judged within the subtree under a loop or block. */
 int ml_local_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                                 ml_Uid root, const char **why);
 /* Fails with not-complete, not-reduction, not-complete-or-reduction, with the reasons. */
