@@ -57,6 +57,16 @@ bool ml_is_told(const ml_Expr *index); /* it is no such index */
  * accesses need annotated regions (error set). Explicit regions stay while they hold what
  * can be told of the accesses. */
 const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b);
+/* The same of a block that has got accesses of another one. untold: buffers of which it now
+ * reads elements that nobody can tell, so that what was said before does not speak of them.
+ */
+const ml_Block *ml_block_reinfer_with(ml_Ctx *cx, const ml_Func *f, const ml_Block *b,
+                                      const ml_UidVec *untold);
+/* Added to out: the buffers that e reads where the place cannot be told. */
+void ml_untold_loads(ml_Ctx *cx, const ml_Expr *e, ml_UidVec *out);
+/* The annotations of b, made from `old` with other lists of regions: positions that say which
+ * region was given go with the region, or are dropped with it. */
+void ml_block_keep_said(ml_Ctx *cx, const ml_Block *old, ml_Block *b);
 /* 6.2: uid of the lowest loop or block that dominates all accesses; 0: function level. */
 ml_Uid ml_buffer_lca(ml_Ctx *cx, ml_Program p, uint32_t func, const ml_Buffer *b);
 
