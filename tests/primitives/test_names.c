@@ -130,14 +130,14 @@ static void what_does_not_resolve_says_why(void **state)
     Fixture fx;
 
     fx_stages(&fx, 16, "i");
-    refuses(&fx, ML_E_NO_SUCH_LOOP, "x", ML_H_LOOP, "nearest: i, i_1");
+    refuses(&fx, ML_E_NO_SUCH_LOOP, "x", ML_H_LOOP, "nearest: \"i\", \"i_1\"");
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B/j", ML_H_LOOP, "above block B: i");
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B@2", ML_H_LOOP, "block B has 1 loop above it");
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B@-2", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_BAD_ARGUMENT, "B@0", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_BAD_ARGUMENT, "B@x", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B@99999999999999999999999", ML_H_LOOP, NULL);
-    refuses(&fx, ML_E_NO_SUCH_BLOCK, "X@1", ML_H_LOOP, "nearest: B, C, root");
+    refuses(&fx, ML_E_NO_SUCH_BLOCK, "X@1", ML_H_LOOP, "nearest: \"B\", \"C\", \"root\"");
     refuses(&fx, ML_E_NO_SUCH_BLOCK, "i", ML_H_BLOCK, NULL);
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_AMBIGUOUS_LOOP, "i*", ML_H_LOOP, "candidates: \"i\", \"i_1\"");
@@ -148,7 +148,7 @@ static void what_does_not_resolve_says_why(void **state)
             ML_H_BLOCK, NULL);
     fx_apply(&fx, "split(\"i\", {4, 4})");
     refuses(&fx, ML_E_NO_SUCH_LOOP, "i", ML_H_LOOP,
-            "loop i ended at step 1, split(i, {4, 4})");
+            "loop i ended at step 1, split(\"i\", {4, 4})");
     fx_close(&fx);
 }
 
