@@ -113,6 +113,7 @@ static void end_host(void *user, ml_Session *ss)
     ml_Host *h = user;
 
     ml_text_free(&h->kept);
+    ml_text_free(&h->typed);
     lua_close(h->L);
     free(h);
     ss->host = NULL;
@@ -343,7 +344,10 @@ static bool eval(ml_Host *h, const char *text)
     lua_pushinteger(L, n);
     lua_setfield(L, base + 1, "n");
     h->result = luaL_ref(L, LUA_REGISTRYINDEX);
-    return true;
+    if (!typed)
+        return true;
+    ml_host_note_assigned(h, text);
+    return ml_host_is_something(h, text);
 }
 
 bool ml_host_eval(ml_Host *h, const char *text)
