@@ -17,6 +17,7 @@ struct ml_Host {
     int error;        /* the last error object */
     const char *line; /* what is being run, or NULL */
     ml_Text kept;     /* the line that was asked about last; empty: none */
+    ml_Text preamble; /* imports that were typed before a program */
     int kept_chunk;   /* what Lua made of it: a function, or (by kept_status) an error */
     int kept_status;
     size_t bytes;      /* held by Lua */
