@@ -248,9 +248,12 @@ keys C-c && sees 'q leads back to the prompt'
 verdict 'Ctrl-C ends nothing'
 within rests
 verdict 'it sleeps while nothing is to be done'
-for _ in 1 2 3 4 5; do # ^Z also while it draws
-    keys C-c C-z && sees 'Stopped' && within at_shell && restored && line 'fg' && sees '3 Block k' && sees '5 Steps' || break
-done
+suspends() { # ^Z also while it draws
+    for _ in 1 2 3 4 5; do
+        keys C-c C-z && sees 'Stopped' && within at_shell && restored && line 'fg' && sees '3 Block k' && sees '5 Steps' || return 1
+    done
+}
+suspends
 verdict 'Ctrl-Z gives the terminal back, and fg takes it again'
 keys q && ends_in 'mm v0>'
 verdict 'q returns to the prompt'
