@@ -38,10 +38,10 @@ static void names_are_unique_and_kept(void **state)
     assert_string_equal("i", ml_name_of(fx.s, uid_of(&fx, "B/i")));
     assert_int_equal(second, uid_of(&fx, "C/i"));
     fx_apply(&fx, "split(\"i\", {4, 4})");
-    /* i is gone, i_1 keeps its name; the parts take the first free ones */
+    /* i is gone, i_1 keeps its name; the parts pass over its number */
     assert_string_equal("i_1", ml_name_of(fx.s, second));
     assert_string_equal("i_0", ml_name_of(fx.s, fx.r.v[0].uid));
-    assert_string_equal("i_1_1", ml_name_of(fx.s, fx.r.v[1].uid));
+    assert_string_equal("i_2", ml_name_of(fx.s, fx.r.v[1].uid));
     assert_true(ml_schedule_undo(fx.s, 1));
     assert_string_equal("i_1", ml_name_of(fx.s, second));
     fx_close(&fx);
@@ -97,6 +97,25 @@ static void a_long_name_is_cut_between_letters(void **state)
     assert_memory_equal(z, LONG, 31); /* a letter of two bytes would end at 32 */
     assert_string_equal(z + 31, "_i_fused");
     ml_text_free(&t);
+    fx_close(&fx);
+}
+
+static void splits_to(Fixture *fx, const char *call, const char *names[])
+{
+    fx_apply(fx, call);
+    for (size_t k = 0; k < fx->r.n; k++)
+        assert_string_equal(names[k], ml_name_of(fx->s, fx->r.v[k].uid));
+}
+
+static void parts_are_numbered_behind_the_shown_name(void **state)
+{
+    Fixture fx;
+
+    fx_stages(&fx, 16, "i");
+    splits_to(&fx, "split(\"i_1\", {2, 8})", (const char *[]){"i_1_0", "i_1_1"});
+    splits_to(&fx, "split(\"i_1_1\", {4, 2})", (const char *[]){"i_1_1_0", "i_1_1_1"});
+    splits_to(&fx, "split(\"i\", {2, 2, 4})", (const char *[]){"i_0", "i_1", "i_2"});
+    splits_to(&fx, "split(\"i_1\", {2, 1})", (const char *[]){"i_1_1", "i_1_2"});
     fx_close(&fx);
 }
 
@@ -247,6 +266,7 @@ int main(void)
         cmocka_unit_test(names_are_unique_and_kept),
         cmocka_unit_test(names_keep_their_letters),
         cmocka_unit_test(a_long_name_is_cut_between_letters),
+        cmocka_unit_test(parts_are_numbered_behind_the_shown_name),
         cmocka_unit_test(siblings_in_the_tree_may_share_names),
         cmocka_unit_test(every_form_resolves),
         cmocka_unit_test(an_empty_word_is_seen_in_a_message),

@@ -173,8 +173,11 @@ static void read_updated(Piece *pc, ml_Block *b, size_t from)
     }
     for (size_t r = 0; r < b->n_reads; r++)
         reads[n++] = b->reads[r];
+    const ml_Block old = *b;
+
     b->reads = reads;
     b->n_reads = n;
+    ml_block_keep_said(pc->p->c->cx, &old, b);
 }
 
 /* A later piece of a reduction: no init, the accumulator is read. */

@@ -185,7 +185,7 @@ static bool split(ml_Call *c)
     const ml_Expr *value = ml_int(cx, t, 0);
 
     for (size_t k = 0; k < n; k++) {
-        vars[k] = ml_var_new(cx, ml_numbered(cx, loop->var->hint, "_", k), t);
+        vars[k] = ml_var_new_part(cx, loop->var, k, t);
         value = ml_add(cx, ml_mul(cx, value, factors[k]), ml_var(cx, vars[k]));
         ml_arith_bind_range(ar, vars[k], ml_int(cx, t, 0), factors[k]);
     }
@@ -344,7 +344,11 @@ const ml_Primitive ml_prim_split = {
         "The loop becomes a nest of serial loops whose extents are the factors, outermost\n"
         "first; at most one factor is auto and takes what is left. When the product is "
         "more\n"
-        "than the extent, the blocks below get a guard.",
+        "than the extent, the blocks below get a guard. Parts of a loop x are shown as "
+        "x_0, "
+        "x_1, …\n"
+        "(i_0 has i_0_0, i_0_1; w_1 has w_1_0, w_1_1); a name that is taken gets the next "
+        "free number.",
     ML_PARAMS(params),
     .result = ML_R_LOOPS,
     .suggest = suggest_split,
