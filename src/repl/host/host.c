@@ -447,7 +447,7 @@ static void tell_warnings(lua_State *L)
         }
         if (n > SHOWN) {
             snprintf(line, sizeof line,
-                     "warning: %lld more; moon.open(FILE).warnings has them",
+                     "warning: %lld more; moon.open(\"FILE\").warnings has them",
                      (long long)(n - SHOWN));
             ml_err_line(out, line);
         }
