@@ -174,11 +174,12 @@ static void find_hot(ml_View *v, HotKeys *h)
 
 static void draw_requests(ml_View *v)
 {
+    enum { NARROW = 100 };
     HotKeys h = {.n = 0};
     int x = 0, room, w = v->grid.w + 1; /* no blank behind the last one */
 
     find_hot(v, &h);
-    h.brief = hot_widths(v, &h, true) > w;
+    h.brief = v->grid.w < NARROW && hot_widths(v, &h, true) > w;
     h.tight = hot_widths(v, &h, false) > w * 2 / 3; /* the most useful ones show, too */
     room = w - hot_widths(v, &h, false);
     for (size_t k = 0; k < h.n; k++) {

@@ -166,10 +166,16 @@ static void add_func(Tree *t, const ml_Func *f, const char *name)
 
 /* ---- rows */
 
+/* A block with something below it: it has a sign of its own behind that of the fold. */
+static bool is_marked(const Item *it)
+{
+    return it->is_block && it->fold != ML_FOLD_LEAF;
+}
+
 /* Up to the extent. */
 static int width_of(const Tree *t, const Item *it)
 {
-    return t->indent * it->depth + 2 + (int)ml_columns(it->name) +
+    return t->indent * it->depth + (is_marked(it) ? 4 : 2) + (int)ml_columns(it->name) +
            (it->extent ? 1 + (int)ml_columns(it->extent) : 0);
 }
 
@@ -262,21 +268,21 @@ static int tree_room(const Tree *t, bool beside)
 static void put_name(Tree *t, const Item *it, int room)
 {
     enum { SHORTEST = 4 };
-    const char *mark = it->is_block && it->fold != ML_FOLD_LEAF ? "■ " : "";
+    const char *mark = is_marked(it) ? "■ " : "";
     ml_CellRole role =
         it->is_block && it->fold == ML_FOLD_LEAF ? ML_ROLE_BLOCK : ML_ROLE_DIM;
     int name = (int)ml_columns(it->name), indent = t->indent * it->depth;
-    int over = it->extent ? width_of(t, it) + kind_width(t, it) - room : 0;
+    int over = width_of(t, it) + kind_width(t, it) - room;
     int cut = over <= 0 ? 0 : over < name - SHORTEST ? over : name - SHORTEST;
 
     cut = cut < 0 ? 0 : cut;
-    indent -= over > cut ? over - cut : 0;
+    indent = over - cut > indent ? 0 : indent - (over > cut ? over - cut : 0);
     ml_rows_pad(t->r, indent, 0);
     ml_rows_put(t->r, role, "%s", marker(it));
     if (cut == 0)
         ml_rows_put(t->r, it->role, "%s%s", mark, it->name);
     else
-        ml_rows_put(t->r, it->role, "%.*s…",
+        ml_rows_put(t->r, it->role, "%s%.*s…", mark,
                     (int)ml_text_fitting(it->name, strlen(it->name), name - cut - 1),
                     it->name);
 }
@@ -301,9 +307,8 @@ static void put_item(Tree *t, const Item *it, int column)
         wide = wide < kind_width(t, it) - 1 ? kind_width(t, it) - 1 : wide;
         ml_rows_pad(r, 0, 1);
         ml_rows_put(r, it->is_block ? ML_ROLE_DIM : it->role, "%.*s",
-                    beside || t->letters
-                        ? (int)ml_text_fitting(kind, strlen(kind), wide)
-                        : (int)strlen(kind),
+                    beside || t->letters ? (int)ml_text_fitting(kind, strlen(kind), wide)
+                                         : (int)strlen(kind),
                     kind);
     }
     if (beside)
@@ -352,7 +357,8 @@ static int extent_column(const Tree *t)
     for (size_t k = 0; k < t->items.n; k++) {
         const Item *it = &t->items.v[k];
 
-        if (it->extent && !it->hidden && width_of(t, it) > column && width_of(t, it) <= most)
+        if (it->extent && !it->hidden && width_of(t, it) > column &&
+            width_of(t, it) <= most)
             column = width_of(t, it);
     }
     return column;

@@ -68,7 +68,9 @@ extern const ml_PaneKind ml_panes[ML_N_PANES]; /* panes.def */
  * is not fresh afterwards. */
 bool ml_panes_idle(ml_View *v, int ms);
 void ml_panes_free(ml_View *v); /* what they keep */
-#define ML_PANE(id, title, rows, by_node, wants, ...) ml_PaneRows rows; ml_PaneWants wants;
+#define ML_PANE(id, title, rows, by_node, wants, ...)                                      \
+    ml_PaneRows rows;                                                                      \
+    ml_PaneWants wants;
 #include "repl/view/keys/panes.def"
 #undef ML_PANE
 /* The columns that pane 1 shows after | was pressed: all, or one after the other. */

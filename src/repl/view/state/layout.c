@@ -8,9 +8,9 @@
 enum {
     LEAST_ROWS = 1,
     LEAST_COLUMNS = 10,
-    FEW_ROWS = 3,    /* that each pane has where there are so many */
-    ANY = 1 << 16,   /* that what is not known wants: its weight in full */
-    COLUMN_STEP = 4, /* so that a name more does not move a border */
+    FEW_ROWS = 3,      /* that each pane has where there are so many */
+    ANY = 1 << 16,     /* that what is not known wants: its weight in full */
+    COLUMN_STEP = 4,   /* so that a name more does not move a border */
     NICE_COLUMNS = 28, /* that each column wants: sentences are folded there, too */
 };
 
@@ -30,10 +30,14 @@ ml_SizeClass ml_size_class(int w, int h)
 static const struct {
     uint8_t column, wide, from, weight;
 } USUAL[ML_N_PANES] = {
-    [ML_PANE_LOOPS] = {1, 1, ML_SIZE_FOUR, 18},   [ML_PANE_BLOCK] = {1, 1, ML_SIZE_FOUR, 5},
-    [ML_PANE_DATAFLOW] = {1, 1, ML_SIZE_SIX, 5},  [ML_PANE_PROGRAM] = {2, 2, ML_SIZE_FOUR, 18},
-    [ML_PANE_STEPS] = {2, 4, ML_SIZE_FOUR, 5},    [ML_PANE_PERF] = {2, 4, ML_SIZE_SIX, 5},
-    [ML_PANE_JOBS] = {2, 4, ML_N_SIZES, 5},       [ML_PANE_MEMORY] = {2, 4, ML_N_SIZES, 12},
+    [ML_PANE_LOOPS] = {1, 1, ML_SIZE_FOUR, 18},
+    [ML_PANE_BLOCK] = {1, 1, ML_SIZE_FOUR, 5},
+    [ML_PANE_DATAFLOW] = {1, 1, ML_SIZE_SIX, 5},
+    [ML_PANE_PROGRAM] = {2, 2, ML_SIZE_FOUR, 18},
+    [ML_PANE_STEPS] = {2, 4, ML_SIZE_FOUR, 5},
+    [ML_PANE_PERF] = {2, 4, ML_SIZE_SIX, 5},
+    [ML_PANE_JOBS] = {2, 4, ML_N_SIZES, 5},
+    [ML_PANE_MEMORY] = {2, 4, ML_N_SIZES, 12},
     [ML_PANE_CODE] = {3, 3, ML_N_SIZES, 18},
 };
 /* What the columns weigh. */

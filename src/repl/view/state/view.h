@@ -23,14 +23,14 @@ typedef void ml_RequestDo(ml_View *v);
 struct ml_RequestRow {
     ml_Request req;
     ml_RequestDo *fn;
-    int way;          /* of requests that share a function: -1, 1, a level */
-    uint8_t on;       /* ML_ON_...: it schedules, and what it works on; 0: it only looks */
-    const char *prim; /* what it comes to, or NULL */
-    const char *line; /* of the prompt, or NULL */
-    bool again;       /* `.` begins it anew; else it asks for something */
+    int way;           /* of requests that share a function: -1, 1, a level */
+    uint8_t on;        /* ML_ON_...: it schedules, and what it works on; 0: it only looks */
+    const char *prim;  /* what it comes to, or NULL */
+    const char *line;  /* of the prompt, or NULL */
+    bool again;        /* `.` begins it anew; else it asks for something */
     const char *brief; /* the label where there is little room; NULL: the same */
     bool kept;         /* on the bottom line as long as there is room for any */
-    uint8_t rank[3];   /* among what applies, 1 first: of loops, of blocks, without either */
+    uint8_t rank[3]; /* among what applies, 1 first: of loops, of blocks, without either */
 };
 #define ML_KEY(id, pane, keys, label, help, fn, ...) ml_RequestDo fn;
 #include "repl/view/keys/keys.def"
