@@ -53,7 +53,7 @@ complete, reduction, affine, spatial, trivial_binding, region_cover, stage_pipel
     [[
 local b = s:info("C")
 print(b.block, b.reduction, b.complete, b.why.complete)]])
-topic("s:flops([func])", "floating-point operations of the current program, counted from it", "Of integers those that an element is a part of; what says where an element is, as in the condition of a padding, is none.", [[print(s:flops())]])
+topic("s:flops([func])", "floating-point operations of the current program, counted from it", "Of integers those that an element is a part of; what says where an element is, as in the condition of a padding, is none. It is the sum of what :tree and s:counts tell of the outermost loops. Where sizes that are not known decide it, a text of them; nil where nothing can be said.", [[print(s:flops())]])
 topic("s:counts([func])", "what each loop does, counted without running it: iterations, operations, bytes, reuse, strides", [[
 A list of tables, loops in textual order. loop, depth; extent: iterations of one execution, iterations: of all; flop: operations below it, inits left out; by name of the buffer bytes and elements (distinct), loads and stores (executed), reuse (accesses for each distinct element). All of one execution of the loop, the loops around it standing still. strides: of each access below access, buffer, block, store and stride, in elements from one iteration to the next; kind: even, uneven (usually so far, with jumps), not affine (no stride). at_most names the numbers that are bounds; those that depend on sizes are texts, unknown ones nil.]],
     [[

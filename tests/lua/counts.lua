@@ -95,8 +95,39 @@ test("counts of every workload holds together", function()
                 assert(n <= (l.loads[b] or 0) + (l.stores[b] or 0), name .. " " .. l.loop .. " " .. b)
             end
         end
-        assert(total <= s:flops(), ("%s: %s of %s"):format(name, total, s:flops()))
+        assert(total == s:flops(), ("%s: %s of %s"):format(name, total, s:flops()))
     end
+end)
+
+test("the operations of the outermost loops are those of the program, guards or not", function()
+    for _, name in ipairs(moon.workload.list()) do
+        local s = moon.schedule(moon.workload(name))
+        local blocks = s:blocks()
+        for n, l in ipairs(s:loops(blocks[#blocks])) do
+            pcall(s.split, s, l, { moon.auto, 3 + 2 * n })
+        end
+        local total, exact = 0, true
+        for _, l in ipairs(s:counts()) do
+            if l.depth == 0 then
+                total = total + l.flop
+                for _, what in ipairs(l.at_most or {}) do exact = exact and what ~= "flop" end
+            end
+        end
+        assert(exact and total == s:flops(), ("%s: %s, not %s"):format(name, total, s:flops()))
+    end
+end)
+
+test("operations that sizes decide are a text, as of loops", function()
+    local s = moon.schedule(moon.parse [[
+@T.prim_func
+def main(a: T.handle, n: T.int32):
+    A = T.match_buffer(a, (n, 64), "float32")
+    for i, j in T.grid(n, 64):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = T.float32(2) * T.float32(3) + T.exp(A[vi, vj]) * A[vi, vj]
+]])
+    assert(s:flops() == "n * 128" and s:counts()[1].flop == s:flops(), s:flops())
 end)
 
 test("a step takes place after counts, and changes them", function()

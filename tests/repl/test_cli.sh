@@ -68,9 +68,9 @@ typed ':open two.py' ':tree'
 [ "$status" = 0 ] && [ "$(grep -xc -e foo -e bar out)" = 2 ]
 verdict 'shows the loops of every function when none is chosen'
 typed "$matmul" ':redo'
-[ "$status" = 1 ] && grep -q 'nothing to redo' err && ! grep -q '^  rule' err && run -e 'schedule(1)' </dev/null &&
-    grep -q '^  rule' err
-verdict 'adds no rule about arguments to the error of a command'
+[ "$status" = 1 ] && grep -q 'nothing to redo' err && ! grep -q '^  rule' err && run -e 'schedule(1)' </dev/null && [ "$status" = 1 ] &&
+    grep -q '^error: ' err && ! grep -q '^  rule' err
+verdict 'adds no rule about arguments to an error of arguments'
 cat >any.py <<'E'
 @T.prim_func
 def main(a: T.handle, b: T.handle):

@@ -5,7 +5,7 @@
 examples=$root/examples
 
 drawn() { # OPTIONS...: the tree of tree.txt, in out
-    timeout 60 "$MOONLOOP" "$@" <tree.txt 2>err | sed -n '/^v0/,$p' >out
+    timeout 60 "$MOONLOOP" "$@" <tree.txt 2>err | sed -n '/^[^ ]* *v0\b/,$p' >out
 }
 
 cat >tree.txt <<'E'
@@ -32,16 +32,23 @@ split("k", {auto, 4});
 E
 drawn --width 40
 diff out - >>err <<'E'
-v0 ─ v1 split «a, b» ─┐
-├ v9 parallel
-└ v2 reorder ─┐
-├ v3 vectorize ─ v4 parallel ─┐
-│ ├ v5 decompose_reduction «tiled» ok
-│ └ v10 unroll
-└ v6 parallel ─┐
-├ v7 unroll
-├ v8 vectorize
-└ v11 split ◀
+○ v0
+○ v1 split «a, b»   j → j_0[4] j_1[16]
+├─╮
+│ ○ v9 parallel   i
+○ v2 reorder   i, j_0, k, j_1
+├─╮
+│ ○ v3 vectorize   j_1
+│ ○ v4 parallel   i
+│ ├─╮
+│ │ ○ v5 decompose_reduction «tiled» ok
+│ ○ v10 unroll   k
+○ v6 parallel   i
+├─╮
+│ ○ v7 unroll   j_1
+├─╮
+│ ○ v8 vectorize   j_1
+● v11 split ◀   k → k_0[16] k_1[4]
 E
 verdict 'draws the branches, the current version, marks and checks'
 [ "$(grep -c '^mark ' err)" = 1 ] && grep -qx 'mark a moved from v8 to v1' err
@@ -49,21 +56,26 @@ verdict 'says when a mark moves, and only then'
 printf '%s\n' 's = schedule(workload.matmul(8, 8, 8))' 'parallel("i");' ':branch one' 'unroll("k");' ':goto v1' ':branch two' \
     'unroll("j");' ':goto v0' ':versions' | timeout 30 "$MOONLOOP" --no-init >out 2>err
 diff out - >>err <<'E'
-v0 ◀ ─ v1 parallel ─┐
-├ v2 unroll [one]
-└ v3 unroll [two]
+● v0 ◀
+○ v1 parallel   i
+├─╮
+│ ○ v2 unroll [one]   k
+○ v3 unroll [two]   j
 E
 verdict 'names branches where :goto leads by them'
 branches() { # LINES...: the tree after them, in out; twice as long a history says where labels were
     printf '%s\n' 's = schedule(workload.matmul(16, 16, 16))' 'split("i", {auto, 4});' ':branch one' 'parallel("i_0");' "$@" ':versions' |
-        timeout 30 "$MOONLOOP" --no-init --keep-going 2>err | sed -n '/^v0/,$p' >out
+        timeout 30 "$MOONLOOP" --no-init --keep-going 2>err | sed -n '/^\([○●*] \)\?v0\b/,$p' >out
 }
 branches ':goto v1' 'split("j", {auto, 4}) split("nix", {1})' 'unroll("k");'
 diff out - >>err <<'E'
-v0 ─ v1 split ─┐
-├ v2 parallel [one]
-├ v3 split «failed»
-└ v4 unroll ◀
+○ v0
+○ v1 split   i → i_0[4] i_1[4]
+├─╮
+│ ○ v2 parallel [one]   i_0
+├─╮
+│ ○ v3 split «failed»   j → j_0[4] j_1[4]
+● v4 unroll ◀   k
 E
 verdict 'going back detaches from a branch'
 branches 'unroll("k") split("nix", {1})'
@@ -73,9 +85,12 @@ E
 verdict 'a line that fails moves no label'
 branches 'unroll("k");' ':undo' 'unroll("j");' ':undo' ':redo'
 diff out - >>err <<'E'
-v0 ─ v1 split ─ v2 parallel ─┐
-├ v3 unroll
-└ v4 unroll [one] ◀
+○ v0
+○ v1 split   i → i_0[4] i_1[4]
+○ v2 parallel   i_0
+├─╮
+│ ○ v3 unroll   k
+● v4 unroll [one] ◀   j
 E
 verdict 'a line that is undone takes the label back, and :redo forth'
 branches ':branch two' ':goto one' 'unroll("k");'
@@ -85,9 +100,12 @@ E
 verdict 'of several labels at a version the one that was named is gone on with'
 branches ':edit 2 error("no")' ':edit 2 unroll("i_0") error("no")' ':drop 1' 's:jump(1) error("no")' 'unroll("k");'
 diff out - >>err <<'E'
-v0 ─ v1 split ─┐
-├ v3 unroll «failed»
-└ v2 parallel ─ v4 unroll [one] ◀
+○ v0
+○ v1 split   i → i_0[4] i_1[4]
+├─╮
+│ ○ v3 unroll «failed»   i_0
+○ v2 parallel   i_0
+● v4 unroll [one] ◀   k
 E
 verdict 'a line that fails marks what it made, and no ancestor that it went to'
 printf '%s\n' 's = schedule(workload.matmul(8, 8, 8))' ':set undo-limit 2' 'unroll("k");' ':branch one' ':goto 0' \
@@ -97,34 +115,46 @@ printf '%s\n' 's = schedule(workload.matmul(8, 8, 8))' ':set undo-limit 2' 'unro
 verdict 'the undo limit drops no version that a branch names'
 drawn --width 20
 diff out - >>err <<'E'
-v0 ─┐
-└ v1 split «a, b» ─┐
-├ v9 parallel
-└ v2 reorder ─┐
-├ v3 vectorize ─┐
-│ └ v4 parallel ─┐
-│ ├ v5
-│ │   decompose_red…
-│ │   «tiled» ok
-│ └ v10 unroll
-└ v6 parallel ─┐
-├ v7 unroll
-├ v8 vectorize
-└ v11 split ◀
+○ v0
+○ v1 split «a, b»
+├─╮
+│ ○ v9 parallel
+○ v2 reorder
+├─╮
+│ ○ v3 vectorize
+│ ○ v4 parallel
+│ ├─╮
+│ │ ○ v5
+│ │     decompose_r…
+│ │     «tiled» ok
+│ ○ v10 unroll
+○ v6 parallel
+├─╮
+│ ○ v7 unroll
+├─╮
+│ ○ v8 vectorize
+● v11 split ◀
 E
 verdict 'draws the tree in 20 columns'
 drawn --width 40 --ascii
 diff out - >>err <<'E'
-v0 - v1 split <a, b> -+
-+ v9 parallel
-` v2 reorder -+
-+ v3 vectorize - v4 parallel -+
-| + v5 decompose_reduction <tiled> ok
-| ` v10 unroll
-` v6 parallel -+
-+ v7 unroll
-+ v8 vectorize
-` v11 split <
+* v0
+* v1 split <a, b>   j -> j_0[4] j_1[16]
+|\
+| * v9 parallel   i
+* v2 reorder   i, j_0, k, j_1
+|\
+| * v3 vectorize   j_1
+| * v4 parallel   i
+| |\
+| | * v5 decompose_reduction <tiled> ok
+| * v10 unroll   k
+* v6 parallel   i
+|\
+| * v7 unroll   j_1
+|\
+| * v8 vectorize   j_1
+* v11 split <   k -> k_0[16] k_1[4]
 E
 verdict 'draws the tree in ASCII'
 
@@ -150,7 +180,7 @@ for width = 20, 100 do
 end
 E
 for how in --ascii --color=never; do
-    timeout 60 "$MOONLOOP" -b $how walk.lua </dev/null >out 2>err && LC_ALL=C.UTF-8 sed 's/[─┐├└│◀…«»]/x/g' out | awk '
+    timeout 60 "$MOONLOOP" -b $how walk.lua </dev/null >out 2>err && LC_ALL=C.UTF-8 sed 's/[─╮├│○●◀…«»→]/x/g' out | awk '
         /^width/ { if (longest > $2 || n != 121) bad = 1; longest = n = 0; split("", seen); widths++; next }
         length($0) > longest { longest = length($0) }
         { for (k = 1; k <= NF; k++) if ($k ~ /^v[0-9]+$/) { n++; if ($k in seen) bad = 1; seen[$k] = 1 } }
@@ -169,6 +199,16 @@ diff out - >>err <<'E'
 v0 ─ v1..v2 dropped ─ v3 annotate ─ v4 annotate ◀
 E
 verdict 'shows the versions that the undo limit dropped as a row'
+
+cat >tree.txt <<'E'
+s = schedule(workload.matmul(64, 64, 64))
+for k = 1, 300 do annotate("i", "key_" .. k, k) end
+:versions
+E
+drawn --width 40
+[ "$(wc -l <out)" = 301 ] && head -n 1 out | grep -qx '○ v0' && sed -n 2p out | grep -qx '○ v1 annotate   i, key_1, 1' &&
+    tail -n 1 out | grep -qx '● v300 annotate ◀   i, key_300, 300'
+verdict 'a line of work that is longer than a line goes down, a version a line'
 
 # A step put among earlier ones: the later steps follow on another branch, and mean the same loops.
 cat >pair.py <<'P'
@@ -203,12 +243,12 @@ E2
 timeout 60 "$MOONLOOP" --keep-going before.txt >out 2>err
 grep -qF 'try    :before 2 reorder("C/j", "C/i")' err
 verdict 'an earlier place of the step is offered'
-grep -q '^├ v3 reorder ─ v4 compute_at' out && grep -q 'v4 compute_at \[edited-1\] ◀' out &&
+grep -q '^[○│] .*v3 reorder' out && grep -q '^● v4 compute_at \[edited-1\] ◀' out &&
     grep -qx 'branch edited-1: v3 reorder ─ v4 compute_at' out
 verdict 'puts a step before another one and repeats the later ones'
 [ "$(grep -c 'does not lead to' err)" = 1 ] && grep -qF ':before N CODE' err
 verdict 'a step that does not lead to the version is refused'
-grep -qF 'are at v5, marked `failed`' err && grep -q '«failed»' out && grep -q 'v2 compute_at ◀' out
+grep -qF 'are at v5, marked `failed`' err && grep -q '«failed»' out && grep -q '^● v2 compute_at ◀' out
 verdict 'a later step that does not apply any more takes the line back'
 
 # ---- steps left out, replaced, sought, replayed; all versions in one file

@@ -61,17 +61,31 @@ static void only_values_count(void **state)
 static void the_dearer_arm_counts_per_dtype(void **state)
 {
     expect(V64_N,
-           I4 "for i in range(10):\n" I8 "if i < 3:\n" I12 "B[i] = A[i] * A[i] + A[i]\n" I8
-              "else:\n" I12 "B[i] = A[i] + A[i]\n",
+           I4 "for i in range(10):\n" I8 "if N[i] < 3:\n" I12
+              "B[i] = A[i] * A[i] + A[i]\n" I8 "else:\n" I12 "B[i] = A[i] + A[i]\n",
            20);
     expect(V64_N,
-           I4 "for i in range(10):\n" I8 "if i < 3:\n" I12 "B[i] = A[i] * A[i] + A[i]\n" I8
-              "else:\n" I12 "B[i] = T.cast(N[i] * 3 + N[i], \"float32\")\n",
+           I4 "for i in range(10):\n" I8 "if N[i] < 3:\n" I12
+              "B[i] = A[i] * A[i] + A[i]\n" I8 "else:\n" I12
+              "B[i] = T.cast(N[i] * 3 + N[i], \"float32\")\n",
            40);
     expect(V64_N,
            I4 "for i in range(10):\n" I8
               "B[i] = T.Select(N[i] + 1 < 3, A[i] * A[i], A[i])\n",
            20);
+}
+
+static void a_condition_on_loops_counts_what_runs(void **state)
+{
+    expect(V64,
+           I4 "for i in range(10):\n" I8 "if i < 3:\n" I12 "B[i] = A[i] * A[i] + A[i]\n" I8
+              "else:\n" I12 "B[i] = A[i] + A[i]\n",
+           13);
+    expect(V64,
+           I4 "for i_0, i_1 in T.grid(7, 16):\n" I8 "with T.block(\"B\"):\n" I12
+              "T.where(i_0 * 16 + i_1 < 100)\n" I12
+              "vi = T.axis.spatial(100, i_0 * 16 + i_1)\n" I12 "B[0] = A[vi % 64] + A[0]\n",
+           100);
 }
 
 static void index_arithmetic_counts_nowhere(void **state)
@@ -83,7 +97,7 @@ static void index_arithmetic_counts_nowhere(void **state)
         {"B[i] = T.cast(i * 3 + 1, \"float32\")", 0},
         {"B[i] = T.cast(i * 3 + 1, \"float32\") + T.float32(1)", 10},
         {"B[i] = T.if_then_else(i * 2 + 1 >= 3 and i % 4 < 2, A[i] + A[i], T.float32(0))",
-         10},
+         5},
         {"B[i] = T.if_then_else(A[i] + T.float32(1) > T.float32(0), A[i], T.float32(0))",
          10},
         {"B[i] = A[T.max(i - 1, 0)]", 0},
@@ -94,7 +108,7 @@ static void index_arithmetic_counts_nowhere(void **state)
         {"x: T.int32 = i * 2 + 1\n" I8 "N[i] = x + 1", 0},
         {"x: T.int32 = N[i] * 2\n" I8 "N[i] = x + 1", 20},
         {"x: T.int32 = N[i]\n" I8 "y: T.int32 = x + 1\n" I8 "N[i] = y + i", 20},
-        {"if i * 2 + 1 < 7:\n" I12 "B[i] = A[i] + A[i]", 10},
+        {"if i * 2 + 1 < 7:\n" I12 "B[i] = A[i] + A[i]", 3},
     };
 
     (void)state;
@@ -129,7 +143,7 @@ static void extents_that_are_not_known_give_an_expression(void **state)
          ""},
         {"    for i in range(8):\n        if i < 4:\n            for j in range(n):\n"
          "                C[0] = C[0] + A[j]\n",
-         ""},
+         "n * 4"},
     };
 
     (void)state;
@@ -160,8 +174,7 @@ typedef struct Run {
     const ml_Buffer *a;
     const ml_Var *loops[4];
     int64_t at[4];
-    size_t n;     /* loops around */
-    bool choices; /* there are conditions: the estimate takes the dearer arm */
+    size_t n; /* loops around */
     /* of the run */
     int64_t ops, now, most;
 } Run;
@@ -212,7 +225,6 @@ static const ml_Stmt *any_stmt(Run *r, int depth)
             const ml_Expr *v = ml_var(cx, r->loops[rng_below(&r->rng, (uint32_t)r->n)]);
             const ml_Stmt *yes = any_stmt(r, depth - 1);
 
-            r->choices = true;
             return ml_if(cx, ml_lt(cx, v, ml_i32(cx, rng_below(&r->rng, 4))), yes,
                          rng_below(&r->rng, 2) ? any_stmt(r, depth - 1) : NULL);
         }
@@ -284,10 +296,10 @@ static void run(Run *r, const ml_Stmt *s)
     r->now = before;
 }
 
-static void estimates_are_what_is_executed(void **state)
+static void what_is_said_is_what_is_executed(void **state)
 {
     enum { CASES = 5000 };
-    size_t exact = 0, exact_bytes = 0;
+    size_t exact_bytes = 0;
 
     (void)state;
     for (uint64_t seed = 0; seed < CASES; seed++) {
@@ -307,19 +319,17 @@ static void estimates_are_what_is_executed(void **state)
         ml_allocated_memory(cx, f, &v);
         int64_t bytes = v.n ? v.v[0].bytes : 0;
 
-        if (have < (double)r.ops || (!r.choices && have > (double)r.ops))
+        if (have < (double)r.ops || have > (double)r.ops)
             fail_msg("seed %u: %g operations are said, %lld are done", (unsigned)seed, have,
                      (long long)r.ops);
         /* A loop that is not run takes no memory: only more may be said. */
         if (bytes < r.most)
             fail_msg("seed %u: %lld bytes are said, %lld are there", (unsigned)seed,
                      (long long)bytes, (long long)r.most);
-        exact += have <= (double)r.ops;
         exact_bytes += bytes == r.most;
         ml_ctx_unref(cx);
     }
-    assert_true(exact > CASES / 2 && exact_bytes > CASES / 2);
-    print_message("%zu and %zu of %d exactly\n", exact, exact_bytes, (int)CASES);
+    assert_true(exact_bytes > CASES / 2);
 }
 
 int main(void)
@@ -328,10 +338,11 @@ int main(void)
         cmocka_unit_test(extents_that_are_not_known_give_an_expression),
         cmocka_unit_test(t10_a_matmul_counts_two_per_point_and_no_init),
         cmocka_unit_test(t11_an_unknown_extent_counts_once),
-        cmocka_unit_test(estimates_are_what_is_executed),
+        cmocka_unit_test(what_is_said_is_what_is_executed),
         cmocka_unit_test(only_values_count),
         cmocka_unit_test(index_arithmetic_counts_nowhere),
         cmocka_unit_test(the_dearer_arm_counts_per_dtype),
+        cmocka_unit_test(a_condition_on_loops_counts_what_runs),
         cmocka_unit_test(an_attribute_overrides_the_count),
     };
 

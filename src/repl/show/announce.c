@@ -1,6 +1,6 @@
 /* announce - what is said of a program that comes into focus. Source: interaction 3. */
+#include "moonloop/work/fact/fact.h"
 #include "repl/session/session.h"
-
 #include "repl/show/show.h"
 #include "repl/show/start_notes.h"
 
@@ -8,11 +8,10 @@
 static void say_symbolic(ml_Ctx *cx, ml_Schedule *s, const ml_Expr *e, ml_Text *t)
 {
     enum { LONGEST = 48 };
-    ml_PrintOpts o = {.spelling = -1, .plain = true, .names = ml_schedule_names(s)};
     ml_Text one = {0};
 
     if (e)
-        ml_print_expr(cx, &one, e, &o);
+        ml_text_sizes(cx, &one, e, ml_schedule_names(s));
     ml_text_add(t, one.n > 0 && one.n <= LONGEST && !strstr(ml_text_z(&one), "T.")
                        ? ml_text_z(&one)
                        : "symbolic");

@@ -109,15 +109,16 @@ static void strides(Work *w, const ml_LoopAt *l, ml_LoopFacts *out)
     out->strides = v;
 }
 
-static ml_Number flops(Work *w, const ml_LoopAt *l)
+/* Of the operations from there up to there, under the loops from that depth on. */
+static ml_Number flops(ml_Sites *s, uint32_t from, uint32_t to, uint32_t depth)
 {
-    ml_Ctx *cx = w->s.cx;
+    ml_Ctx *cx = s->cx;
     ml_Number sum = ml_number(0);
 
-    for (uint32_t k = l->work[0]; k < l->work[1]; k++) {
-        const ml_Work1 *one = &w->s.work.v[k];
-        ml_Number n = ml_number_mul(cx, ml_place_ways(&w->s, one->place, l->depth),
-                                    ml_number(one->ops));
+    for (uint32_t k = from; k < to; k++) {
+        const ml_Work1 *one = &s->work.v[k];
+        ml_Number n =
+            ml_number_mul(cx, ml_place_ways(s, one->place, depth), ml_number(one->ops));
 
         sum = ml_number_add(cx, sum, one->most ? ml_number_at_most(n) : n);
     }
@@ -137,12 +138,21 @@ static void facts(Work *w, const ml_LoopAt *l, ml_LoopFacts *f)
     }
     f->extent = tidy(cx, l->extent);
     f->iterations = tidy(cx, ml_place_ways(&w->s, l->inside, 0));
-    f->flops = flops(w, l);
+    f->flops = flops(&w->s, l->work[0], l->work[1], l->depth);
     touched(w, l, f);
     strides(w, l, f);
 }
 
 enum { POINTS = 200000 };
+
+ml_Number ml_counts_flops(ml_Ctx *cx, const ml_Func *f)
+{
+    ml_Sites s = {.cx = cx, .budget = POINTS};
+
+    if (!ml_sites_of(&s, f))
+        return ml_number_unknown();
+    return flops(&s, 0, (uint32_t)s.work.n, 0);
+}
 
 static bool begin(Work *w, ml_Ctx *cx, ml_Program p, uint32_t func)
 {

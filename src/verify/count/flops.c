@@ -1,13 +1,13 @@
 /*
- * flops - how many arithmetic operations a function performs, as a double: an estimate for
- * rates and for choosing what to tune. Counted per dtype, so that the dearer arm of a
- * condition counts for each.
+ * flops - how many arithmetic operations a function performs, as a double: what its loops
+ * are told to do (counts.h). Where that is no number, or a bound, an estimate: per dtype, so
+ * that the dearer arm of a condition counts for each.
  *
  * Index arithmetic is none of the computation, wherever it stands: the condition of a
  * padding costs the same in a stage of its own and inlined, where its iterators became sums
  * of loop variables. Source: ir-and-analysis 6.3, workloads 1.
  */
-#include "moonloop/verify/verify.h"
+#include "moonloop/verify/count/counts.h"
 
 typedef struct Count {
     ml_Dtype type;
@@ -196,5 +196,40 @@ double ml_flops(ml_Ctx *cx, const ml_Func *f)
         return (double)given->as.i;
     if (given && given->kind == ML_VAL_FLOAT)
         return given->as.f;
-    return ml_flops_stmt(cx, f, f->body);
+    double estimate = ml_flops_stmt(cx, f, f->body);
+    ml_Mark mark = ml_mark(cx);
+    ml_Number n = ml_counts_flops(cx, f);
+    bool counted = n.how != ML_UNKNOWN && !n.expr;
+    double most = (double)n.n;
+
+    ml_release(cx, mark);
+    if (!counted)
+        return estimate;
+    return n.how == ML_EXACT || most < estimate ? most : estimate;
+}
+
+static bool see_open(const ml_Stmt *st, void *user)
+{
+    bool *open = user;
+
+    *open |= st->kind == ML_STMT_WHILE ||
+             (st->kind == ML_STMT_FOR && !ml_is_const_int(ml_as_for(st)->extent));
+    return !*open;
+}
+
+bool ml_flops_symbolic(ml_Ctx *cx, const ml_Func *f, const ml_Expr **out)
+{
+    bool open = false;
+
+    *out = NULL;
+    if (ml_dict_get(f->attrs, "estimated_flops"))
+        return false;
+    ml_Number n = ml_counts_flops(cx, f);
+
+    if (n.how != ML_UNKNOWN) {
+        *out = n.expr;
+        return n.expr != NULL;
+    }
+    ml_stmt_visit(f->body, see_open, &open);
+    return open;
 }

@@ -389,9 +389,11 @@ static int analyze(lua_State *L)
     return 1;
 }
 
-/* flops(program [, func]): operations counted from the program */
+/* flops(program [, func]): operations counted from the program; a text where sizes decide */
 static int flops(lua_State *L)
 {
+    const ml_Expr *open;
+
     lua_settop(L, 2);
     BindProgram p = bind_program(L, 1);
     const ml_Func *f =
@@ -399,11 +401,17 @@ static int flops(lua_State *L)
     ml_Ctx **box = bind_context_box(L);
 
     *box = ml_ctx_fork(p.cx);
-    double n = ml_flops(*box, f);
+    if (!ml_flops_symbolic(*box, f, &open))
+        lua_pushnumber(L, ml_flops(*box, f));
+    else if (open) {
+        ml_Text *t = bind_text(L);
 
+        ml_text_sizes(*box, t, open, NULL);
+        lua_pushstring(L, ml_text_z(t));
+    } else
+        lua_pushnil(L);
     ml_ctx_unref(*box);
     *box = NULL;
-    lua_pushnumber(L, n);
     return 1;
 }
 
