@@ -15,6 +15,7 @@
 
 #include "moonloop/core/json/data.h"
 #include "moonloop/core/script/report.h"
+#include "moonloop/primitives/habits.h"
 #include "moonloop/primitives/prim.h"
 #include "moonloop/primitives/tokens.h"
 #include "repl/command/house.h"
@@ -75,7 +76,9 @@ const ml_Command *ml_command_find(const char *name, ml_Text *why)
 
         for (size_t k = 0; k < ml_n_commands; k++)
             ml_nearest_try(&near, ml_str(ml_commands[k].name));
-        if (is_lua(name))
+        if (ml_habit(name))
+            ml_text_fmt(why, "no command :%s; instead: %s", name, ml_habit(name));
+        else if (is_lua(name))
             ml_text_fmt(why, "no command :%.*s; Lua and primitives begin without a colon",
                         (int)strcspn(name, "({[.=,"), name);
         else if (near.best.n && 2 * near.distance <= n)

@@ -112,6 +112,7 @@ static void end_host(void *user, ml_Session *ss)
     ml_Host *h = user;
 
     ml_text_free(&h->kept);
+    ml_text_free(&h->typed);
     ml_text_free(&h->preamble);
     lua_close(h->L);
     free(h);
@@ -329,7 +330,12 @@ static bool eval(ml_Host *h, const char *text)
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->env);
     if (!lua_setupvalue(L, -2, 1))
         lua_pop(L, 1);
-    return ml_host_run_for_result(h, 0);
+    if (!ml_host_run_for_result(h, 0))
+        return false;
+    if (!typed)
+        return true;
+    ml_host_note_assigned(h, text);
+    return ml_host_is_something(h, text);
 }
 
 bool ml_host_eval(ml_Host *h, const char *text)
