@@ -72,6 +72,10 @@ for words in '--all a.lua' 'a.lua --all' --all; do
     [ "$status" = 3 ] && grep -qF 'error: :save FILE --all comes with a later version' err && [ ! -e a.lua ] || break
 done
 verdict 'says that :save --all comes later wherever it stands'
+typed 'split(é, 4)'
+grep -qF "unexpected symbol near 'é'; names of Lua are ASCII" err && grep -qx '     |       ^' err &&
+    typed 'x = "宽宽" ! y' && [ "$status" = 1 ] && grep -qx '     |            ^' err
+verdict 'says which letter Lua does not take, the caret in its column'
 typed "$matmul" ':redo'
 [ "$status" = 1 ] && grep -q 'nothing to redo' err && ! grep -q '^  rule' err && run -e 'schedule(1)' </dev/null && [ "$status" = 1 ] &&
     grep -q '^error: ' err && ! grep -q '^  rule' err
