@@ -13,15 +13,17 @@
 
 typedef struct Info {
     const char *code, *sentence, *rule, *family;
+    bool quiet; /* the rule says no more than the sentence that is shown */
 } Info;
 
 static const Info infos[] = {
-    [ML_E_OK] = {"ok", "", "", NULL},
-#define ML_ERROR(NAME, code, sentence, rule) [ML_E_##NAME] = {code, sentence, rule, NULL},
-#define ML_UNSOUND_(NAME, code, sentence, rule)                                            \
-    [ML_E_##NAME] = {code, sentence, rule, "unsound"},
+    [ML_E_OK] = {"ok", "", "", NULL, false},
+#define ML_ERROR(NAME, ...)    [ML_E_##NAME] = {__VA_ARGS__, NULL, false},
+#define ML_QUIET_(NAME, ...)   [ML_E_##NAME] = {__VA_ARGS__, NULL, true},
+#define ML_UNSOUND_(NAME, ...) [ML_E_##NAME] = {__VA_ARGS__, "unsound", false},
 #include "moonloop/core/errors.def"
 #undef ML_UNSOUND_
+#undef ML_QUIET_
 #undef ML_ERROR
 };
 
@@ -318,6 +320,12 @@ const char *ml_error_rule(ml_ErrorCode c)
 {
     ML_ASSERT(c < ML_E_COUNT);
     return infos[c].rule;
+}
+
+bool ml_error_rule_is_shown(ml_ErrorCode c)
+{
+    ML_ASSERT(c < ML_E_COUNT);
+    return *infos[c].rule && !infos[c].quiet;
 }
 
 ml_ErrorCode ml_error_find(const char *code)

@@ -141,7 +141,9 @@ const char *ml_error_opening(const ml_Error *e);
 const char *ml_error_family(ml_ErrorCode c);
 /* What a code stands for, in one line: its sentence with … for the facts, or the rule. */
 void ml_error_meaning(ml_Text *t, ml_ErrorCode code);
-const char *ml_error_rule(ml_ErrorCode c);    /* or "" */
+const char *ml_error_rule(ml_ErrorCode c); /* or "" */
+/* Whether the rule says more than the sentence of an error: only then it stands below. */
+bool ml_error_rule_is_shown(ml_ErrorCode c);
 ml_ErrorCode ml_error_find(const char *code); /* ML_E_OK: unknown */
 
 #endif

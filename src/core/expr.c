@@ -213,6 +213,15 @@ const ml_Var *ml_var_new(ml_Ctx *cx, const char *hint, ml_Dtype type)
     return new_var(cx, hint, type);
 }
 
+const ml_Var *ml_var_new_part(ml_Ctx *cx, const ml_Var *whole, size_t part, ml_Dtype type)
+{
+    ml_Var *v = new_var(cx, ml_numbered(cx, whole->hint, "_", part), type);
+
+    v->whole = whole->uid;
+    v->part = (uint32_t)part;
+    return v;
+}
+
 const ml_Var *ml_var_new_handle(ml_Ctx *cx, const char *hint, ml_Dtype elem,
                                 const char *scope)
 {
@@ -234,6 +243,7 @@ const ml_Var *ml_var_fresh(ml_Ctx *cx, const ml_Var *v)
     ml_Var *w = ML_NEW(cx, ml_Var);
     *w = *v;
     w->uid = ml_fresh_uid(cx);
+    w->whole = 0; /* a copy is no part */
     return w;
 }
 

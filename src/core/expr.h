@@ -81,6 +81,8 @@ struct ml_Var {
     ml_Dtype elem;     /* of a typed handle: what it points to; else ML_DT_VOID */
     const char *scope; /* of a handle, where it is said: storage scope; else NULL */
     const char *hint;  /* preferred name; names never identify */
+    ml_Uid whole;      /* of a loop that split made: the loop it is a part of; else 0 */
+    uint32_t part;     /* which part, from 0 */
 };
 
 /* Effect classes, ordered. */
@@ -152,6 +154,8 @@ struct ml_Expr {
 
 /* ---- variables */
 const ml_Var *ml_var_new(ml_Ctx *cx, const char *hint, ml_Dtype type);
+/* Part `part` (from 0, outermost first) of what split made of loop `whole`. */
+const ml_Var *ml_var_new_part(ml_Ctx *cx, const ml_Var *whole, size_t part, ml_Dtype type);
 const ml_Var *ml_var_new_handle(ml_Ctx *cx, const char *hint, ml_Dtype elem,
                                 const char *scope);
 const ml_Var *ml_var_new_size(ml_Ctx *cx, const char *hint, ml_Dtype type);

@@ -137,6 +137,8 @@ static const ml_Var *import_var(ml_Import *im, const ml_Var *v)
     copy = ml_alloc(im->cx, sizeof(*copy));
     *copy = *v;
     copy->uid += im->shift;
+    if (copy->whole && copy->whole >= im->keep_below)
+        copy->whole += im->shift;
     copy->hint = import_text(im, v->hint);
     copy->scope = import_text(im, v->scope);
     ml_ctx_reserve_uid(im->cx, copy->uid);

@@ -11,6 +11,7 @@ typedef struct ml_NamedItem {
     ml_Uid uid;
     const char *hint;
     const ml_Buffer *buffer; /* when it is one */
+    const ml_Var *var;       /* a loop's */
 } ml_NamedItem;
 
 typedef struct ml_NamedItems {

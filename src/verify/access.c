@@ -232,10 +232,19 @@ static bool look_for_others(const ml_Expr *e, void *user)
     return !o->gone;
 }
 
+static bool has(const ml_UidVec *v, ml_Uid uid)
+{
+    for (size_t k = 0; k < v->n; k++)
+        if (v->v[k] == uid)
+            return true;
+    return false;
+}
+
 /* An explicit region that holds what is accessed, or all of it that can be told; else NULL.
  */
 static const ml_Region *still_said(ml_Ctx *cx, ml_Arith *ar, const ml_Func *f,
-                                   const ml_Block *b, bool write, const ml_Region *part)
+                                   const ml_Block *b, bool write, const ml_UidVec *untold,
+                                   const ml_Region *part)
 {
     const ml_Region *said = explicit_region(b, write, part->buffer);
     ml_Access a = {0};
@@ -243,6 +252,8 @@ static const ml_Region *still_said(ml_Ctx *cx, ml_Arith *ar, const ml_Func *f,
 
     if (!said || holds(ar, said, part))
         return said;
+    if (!write && has(untold, part->buffer->uid))
+        return NULL;
     for (size_t d = 0; d < said->buffer->rank; d++) {
         ml_expr_visit(said->ranges[d].min, look_for_others, &own);
         ml_expr_visit(said->ranges[d].extent, look_for_others, &own);
@@ -261,6 +272,34 @@ static const ml_Region *still_said(ml_Ctx *cx, ml_Arith *ar, const ml_Func *f,
 }
 
 const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b)
+{
+    return ml_block_reinfer_with(cx, f, b, &(ml_UidVec){0});
+}
+
+typedef struct Untold {
+    ml_Ctx *cx;
+    ml_UidVec *out;
+} Untold;
+
+static bool see_untold(const ml_Expr *e, void *user)
+{
+    const Untold *u = user;
+
+    for (size_t d = 0; e->kind == ML_EXPR_LOAD && d < ml_load_rank(e); d++)
+        if (!ml_is_told(e->args[d])) {
+            ml_push(u->cx, u->out, e->as.buffer->uid);
+            break;
+        }
+    return true;
+}
+
+void ml_untold_loads(ml_Ctx *cx, const ml_Expr *e, ml_UidVec *out)
+{
+    ml_expr_visit(e, see_untold, &(Untold){cx, out});
+}
+
+const ml_Block *ml_block_reinfer_with(ml_Ctx *cx, const ml_Func *f, const ml_Block *b,
+                                      const ml_UidVec *untold)
 {
     ml_Access a = {0};
     ml_Block nb = *b;
@@ -286,12 +325,12 @@ const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b
             ml_push(cx, &a.writes, *w);
     }
     for (size_t k = 0; k < a.reads.n; k++) {
-        const ml_Region *r = still_said(cx, ar, f, b, false, &a.reads.v[k]);
+        const ml_Region *r = still_said(cx, ar, f, b, false, untold, &a.reads.v[k]);
 
         a.reads.v[k] = r ? *r : a.reads.v[k];
     }
     for (size_t k = 0; k < a.writes.n; k++) {
-        const ml_Region *w = still_said(cx, ar, f, b, true, &a.writes.v[k]);
+        const ml_Region *w = still_said(cx, ar, f, b, true, untold, &a.writes.v[k]);
 
         a.writes.v[k] = w ? *w : a.writes.v[k];
     }
@@ -307,4 +346,29 @@ const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b
                                    w ? nb.writes : nb.reads, w ? nb.n_writes : nb.n_reads);
     }
     return ml_as_block(ml_block_from(cx, &nb));
+}
+
+void ml_block_keep_said(ml_Ctx *cx, const ml_Block *old, ml_Block *b)
+{
+    for (int w = 0; w < 2; w++) {
+        const char *const keys[2] = {EXPLICIT[w], TRUSTED[w]};
+        const ml_Region *v = w ? b->writes : b->reads;
+        size_t n = w ? b->n_writes : b->n_reads;
+
+        for (size_t k = 0; k < 2; k++) {
+            ML_VEC(const ml_Value *) at = {0};
+
+            if (!ml_dict_get(b->annotations, keys[k]))
+                continue;
+            for (size_t m = 0; m < n; m++) {
+                const ml_Region *r = listed(old, keys[k], w, v[m].buffer);
+
+                if (r && r->ranges == v[m].ranges)
+                    ml_push(cx, &at, ml_val_int(cx, (int64_t)m));
+            }
+            b->annotations = at.n ? ml_dict_with(cx, b->annotations, keys[k],
+                                                 ml_val_list(cx, at.v, at.n))
+                                  : ml_dict_without(cx, b->annotations, keys[k]);
+        }
+    }
 }

@@ -65,8 +65,12 @@ static bool meets_other_writer(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_B
 
 /* ---- complete */
 
-static int complete_rest(ml_Ctx *cx, const ml_Block *b, const char **why)
+/* root: the loop whose iterations alone count; 0: all instances. */
+static int complete_rest(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Uid root,
+                         const char **why)
 {
+    ml_GoesOn g;
+
     for (size_t k = 0; k < b->n_reads; k++)
         for (size_t m = 0; m < b->n_writes; m++)
             if (b->reads[k].buffer->uid == b->writes[m].buffer->uid) {
@@ -75,7 +79,16 @@ static int complete_rest(ml_Ctx *cx, const ml_Block *b, const char **why)
                                      ml_shown(cx, b->reads[k].buffer));
                 return 3;
             }
-    return 0;
+    if (root ? !ml_goes_on_over(cx, p, b, root, &g)
+             : !ml_goes_on(cx, p, b, false, b->tag, &g))
+        return 0;
+    if (why)
+        *why = ml_format(cx,
+                         g.by ? "block %s inside goes on accumulating from one instance "
+                                "of it to the next"
+                              : "block %s inside goes on accumulating what is there",
+                         ml_shown(cx, g.block));
+    return 3;
 }
 
 static int not_spatial(ml_Ctx *cx, const ml_Block *b, const char **why)
@@ -104,7 +117,7 @@ int ml_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
         return 1;
     if (shared_write(cx, f, p, ml_index_scope(p.index, block), b, why))
         return 2;
-    return complete_rest(cx, b, why);
+    return complete_rest(cx, p, b, 0, why);
 }
 
 int ml_local_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
@@ -116,7 +129,7 @@ int ml_local_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid bl
         return 1;
     if (meets_other_writer(cx, f, p, b, root, why))
         return 2;
-    return complete_rest(cx, b, why);
+    return complete_rest(cx, p, b, root, why);
 }
 
 /* ---- reduction: condition 5 */

@@ -32,6 +32,21 @@ static void touch_expr(const ml_Expr *e, ml_Role role, void *user)
         touch(l, l->cur);
 }
 
+static bool raise_over(const ml_Expr *e, void *user);
+
+/* An iter of a block around: above the loops that drive it. */
+static void raise_over_iter(Lca *l, const ml_Var *v)
+{
+    for (ml_Uid u = l->cur; u; u = ml_index_parent(l->p.index, u)) {
+        const ml_Stmt *node = ml_index_node(l->p.index, u);
+
+        for (size_t k = 0; node->kind == ML_STMT_BLOCK && k < ml_as_block(node)->n_iters;
+             k++)
+            if (ml_as_block(node)->iters[k].var == v)
+                ml_expr_visit(ml_as_block(node)->iters[k].value, raise_over, l);
+    }
+}
+
 /* Above every loop whose variable occurs in the binding. */
 static bool raise_over(const ml_Expr *e, void *user)
 {
@@ -42,6 +57,8 @@ static bool raise_over(const ml_Expr *e, void *user)
 
         if (loop && loop->kind == ML_STMT_FOR)
             touch(l, ml_index_parent(l->p.index, e->as.var->uid));
+        else
+            raise_over_iter(l, e->as.var);
     }
     return !(e->flags & ML_X_VAR_FREE);
 }

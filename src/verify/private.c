@@ -137,9 +137,11 @@ static bool signed_outside(ml_Program p, ml_Uid scope, ml_Uid loop, const ml_Buf
 
 /* A block below the loop writes the buffer and accumulates or orders over the loop: the
  * iterations share it. */
-static bool shared_by_design(ml_Ctx *cx, const ml_For *loop, const ml_Buffer *buf)
+static bool shared_by_design(ml_Ctx *cx, ml_Program p, const ml_For *loop,
+                             const ml_Buffer *buf)
 {
     ml_StmtVec blocks = {0};
+    ml_GoesOn g;
 
     ml_child_blocks(cx, &loop->base, &blocks);
     for (size_t k = 0; k < blocks.n; k++) {
@@ -147,6 +149,8 @@ static bool shared_by_design(ml_Ctx *cx, const ml_For *loop, const ml_Buffer *bu
 
         if (!ml_write_of(b, buf))
             continue;
+        if (ml_goes_on_over(cx, p, b, loop->var->uid, &g))
+            return true;
         for (size_t m = 0; m < b->n_iters; m++)
             if (b->iters[m].kind != ML_ITER_SPATIAL &&
                 ml_expr_uses_var(b->iters[m].value, loop->var))
@@ -161,7 +165,7 @@ bool ml_buffer_is_private(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid loop,
     Outside o = {.p = p, .loop = ml_as_for(ml_index_node(p.index, loop)), .buf = b};
     ml_Uid site = ml_buffer_site(p, ml_index_func(p.index, loop), b, NULL);
 
-    if (!site || shared_by_design(cx, o.loop, b))
+    if (!site || shared_by_design(cx, p, o.loop, b))
         return false;
     /* Global memory is one for all blocks of a grid. */
     if (b->scope.rank <= ML_SCOPE_GLOBAL)

@@ -57,6 +57,16 @@ bool ml_is_told(const ml_Expr *index); /* it is no such index */
  * accesses need annotated regions (error set). Explicit regions stay while they hold what
  * can be told of the accesses. */
 const ml_Block *ml_block_reinfer(ml_Ctx *cx, const ml_Func *f, const ml_Block *b);
+/* The same of a block that has got accesses of another one. untold: buffers of which it now
+ * reads elements that nobody can tell, so that what was said before does not speak of them.
+ */
+const ml_Block *ml_block_reinfer_with(ml_Ctx *cx, const ml_Func *f, const ml_Block *b,
+                                      const ml_UidVec *untold);
+/* Added to out: the buffers that e reads where the place cannot be told. */
+void ml_untold_loads(ml_Ctx *cx, const ml_Expr *e, ml_UidVec *out);
+/* The annotations of b, made from `old` with other lists of regions: positions that say which
+ * region was given go with the region, or are dropped with it. */
+void ml_block_keep_said(ml_Ctx *cx, const ml_Block *old, ml_Block *b);
 /* 6.2: uid of the lowest loop or block that dominates all accesses; 0: function level. */
 ml_Uid ml_buffer_lca(ml_Ctx *cx, ml_Program p, uint32_t func, const ml_Buffer *b);
 
@@ -108,7 +118,21 @@ int ml_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                           const char **why);
 int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                            const char **why);
-/* The same judged within the subtree under a loop or block. */
+/* A reduction inside of the block (self: or the block itself) that goes on from one instance
+ * of `from` to the next: its iter follows the variable `by` of `from` (the block or a node
+ * above it) or of what is further out; or, by NULL, it never begins inside. false: all begin
+ * anew. */
+typedef struct ml_GoesOn {
+    const ml_Block *block; /* the reduction */
+    const ml_Var *by;
+    uint32_t iter;
+} ml_GoesOn;
+bool ml_goes_on(ml_Ctx *cx, ml_Program p, const ml_Block *b, bool self, ml_Uid from,
+                ml_GoesOn *out);
+/* The same of one inside that follows the loop itself. */
+bool ml_goes_on_over(ml_Ctx *cx, ml_Program p, const ml_Block *b, ml_Uid loop,
+                     ml_GoesOn *out);
+/* Complete, judged within the subtree under a loop or block. */
 int ml_local_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                                 ml_Uid root, const char **why);
 /* Fails with not-complete, not-reduction, not-complete-or-reduction, with the reasons. */

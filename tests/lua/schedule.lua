@@ -498,7 +498,7 @@ test("sentences name loops and blocks as the program shows them", function()
         assert(not ok)
         return e.message
     end
-    local m = said(s.rfactor, s, "ax0_1_1", 0) -- the loop was born as i
+    local m = said(s.rfactor, s, "ax0_3", 0) -- the loop was born as i
     assert(m:find("under loop i_3", 1, true), m)
     m = said(s.fuse, s, "i_3", "ax0_1") -- and this one as ax0
     assert(m:find("loop i_3 holds more than loop ax0_1", 1, true), m)

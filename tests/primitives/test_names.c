@@ -38,12 +38,31 @@ static void names_are_unique_and_kept(void **state)
     assert_string_equal("i", ml_name_of(fx.s, uid_of(&fx, "B/i")));
     assert_int_equal(second, uid_of(&fx, "C/i"));
     fx_apply(&fx, "split(\"i\", {4, 4})");
-    /* i is gone, i_1 keeps its name; the parts take the first free ones */
+    /* i is gone, i_1 keeps its name; the parts pass over its number */
     assert_string_equal("i_1", ml_name_of(fx.s, second));
     assert_string_equal("i_0", ml_name_of(fx.s, fx.r.v[0].uid));
-    assert_string_equal("i_1_1", ml_name_of(fx.s, fx.r.v[1].uid));
+    assert_string_equal("i_2", ml_name_of(fx.s, fx.r.v[1].uid));
     assert_true(ml_schedule_undo(fx.s, 1));
     assert_string_equal("i_1", ml_name_of(fx.s, second));
+    fx_close(&fx);
+}
+
+static void splits_to(Fixture *fx, const char *call, const char *names[])
+{
+    fx_apply(fx, call);
+    for (size_t k = 0; k < fx->r.n; k++)
+        assert_string_equal(names[k], ml_name_of(fx->s, fx->r.v[k].uid));
+}
+
+static void parts_are_numbered_behind_the_shown_name(void **state)
+{
+    Fixture fx;
+
+    fx_stages(&fx, 16, "i");
+    splits_to(&fx, "split(\"i_1\", {2, 8})", (const char *[]){"i_1_0", "i_1_1"});
+    splits_to(&fx, "split(\"i_1_1\", {4, 2})", (const char *[]){"i_1_1_0", "i_1_1_1"});
+    splits_to(&fx, "split(\"i\", {2, 2, 4})", (const char *[]){"i_0", "i_1", "i_2"});
+    splits_to(&fx, "split(\"i_1\", {2, 1})", (const char *[]){"i_1_1", "i_1_2"});
     fx_close(&fx);
 }
 
@@ -111,14 +130,14 @@ static void what_does_not_resolve_says_why(void **state)
     Fixture fx;
 
     fx_stages(&fx, 16, "i");
-    refuses(&fx, ML_E_NO_SUCH_LOOP, "x", ML_H_LOOP, "nearest: i, i_1");
+    refuses(&fx, ML_E_NO_SUCH_LOOP, "x", ML_H_LOOP, "nearest: \"i\", \"i_1\"");
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B/j", ML_H_LOOP, "above block B: i");
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B@2", ML_H_LOOP, "block B has 1 loop above it");
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B@-2", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_BAD_ARGUMENT, "B@0", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_BAD_ARGUMENT, "B@x", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B@99999999999999999999999", ML_H_LOOP, NULL);
-    refuses(&fx, ML_E_NO_SUCH_BLOCK, "X@1", ML_H_LOOP, "nearest: B, C, root");
+    refuses(&fx, ML_E_NO_SUCH_BLOCK, "X@1", ML_H_LOOP, "nearest: \"B\", \"C\", \"root\"");
     refuses(&fx, ML_E_NO_SUCH_BLOCK, "i", ML_H_BLOCK, NULL);
     refuses(&fx, ML_E_NO_SUCH_LOOP, "B", ML_H_LOOP, NULL);
     refuses(&fx, ML_E_AMBIGUOUS_LOOP, "i*", ML_H_LOOP, "candidates: \"i\", \"i_1\"");
@@ -129,7 +148,7 @@ static void what_does_not_resolve_says_why(void **state)
             ML_H_BLOCK, NULL);
     fx_apply(&fx, "split(\"i\", {4, 4})");
     refuses(&fx, ML_E_NO_SUCH_LOOP, "i", ML_H_LOOP,
-            "loop i ended at step 1, split(i, {4, 4})");
+            "loop i ended at step 1, split(\"i\", {4, 4})");
     fx_close(&fx);
 }
 
@@ -192,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_unique_and_kept),
+        cmocka_unit_test(parts_are_numbered_behind_the_shown_name),
         cmocka_unit_test(siblings_in_the_tree_may_share_names),
         cmocka_unit_test(every_form_resolves),
         cmocka_unit_test(an_empty_word_is_seen_in_a_message),

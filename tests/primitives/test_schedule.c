@@ -350,9 +350,8 @@ static void wrong_arguments_are_named(void **state)
         {"split(\"i\", {2, 4}, 3)",
          "preserve_unit_iters: true or false is needed, got an integer"},
         {"split(\"i\", {2, 4.5})", "factors: 4.5 is no integer"},
-        {"split(\"i\", {2, \"a\"})",
-         "factors: factor 1 is a string; a positive integer, a sampled "
-         "number or auto is needed"},
+        {"split(\"i\", {2, \"a\"})", "factor 2 is a string; a positive integer, a sampled "
+                                     "number or auto is needed"},
         {"split(3, {2, 4})", "loop: a loop (handle or name) is needed, got an integer"},
         {"bind(\"i\", 3)", "thread_axis: a string is needed, got an integer"},
         {"annotate(\"i\", \"k\")",
@@ -497,7 +496,8 @@ static void an_ended_handle_says_which_step_ended_it(void **state)
 
     assert_false(ml_apply(fx.s, "split", args, 2, NULL));
     assert_int_equal(ML_E_EXPIRED_HANDLE, ml_schedule_error(fx.s)->code);
-    assert_string_equal("loop j ended at step 1, split(j, {auto, 16})", fx_message(&fx));
+    assert_string_equal("loop j ended at step 1, split(\"j\", {auto, 16})",
+                        fx_message(&fx));
     fx_close(&fx);
 }
 
@@ -513,7 +513,7 @@ static void a_handle_of_an_undone_step_is_expired(void **state)
     assert_false(ml_apply(fx.s, "unroll", (ml_Arg[]){ML_ARG_HANDLE(j_0)}, 1, NULL));
     assert_int_equal(ML_E_EXPIRED_HANDLE, ml_schedule_error(fx.s)->code);
     assert_string_equal(
-        "loop j_0 belongs to step 1, split(j, {auto, 16}), which was undone",
+        "loop j_0 belongs to step 1, split(\"j\", {auto, 16}), which was undone",
         fx_message(&fx));
     fx_close(&fx);
 }

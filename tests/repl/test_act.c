@@ -32,7 +32,7 @@ static int start(void **state)
     open_session(&f->ss, 100, ML_MODE_TYPED);
     ml_view_init(&f->v, &f->ss, 100, 30, false);
     f->ss.patient = true;
-    ml_view_run(&f->v, MATMUL_LINE);
+    ml_view_run(&f->v, MATMUL_LINE, NULL);
     assert_non_null(f->ss.focus);
     *state = f;
     return 0;
@@ -52,7 +52,7 @@ static int end(void **state)
 
 static void run(Fixture *f, const char *line)
 {
-    if (!ml_view_run(&f->v, line))
+    if (!ml_view_run(&f->v, line, NULL))
         fail_msg("%s: %s", line, ml_text_z(&f->v.message));
 }
 
@@ -230,6 +230,58 @@ static void a_loop_moves_by_places_and_says_what_is_in_the_way(void **state)
     at(f, "j");
     ask(f, ML_REQ_MOVE_DOWN);
     expect_message(f, "the body of loop j holds 2 things, not one loop");
+}
+
+static void an_action_is_the_primitive_whatever_its_name_means_in_lua(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, "parallel, split, reorder, cache_read = 5, print, {}, error");
+    at(f, "i");
+    ask(f, ML_REQ_PARALLEL);
+    expect_line(f, "parallel(\"i\")");
+    assert_int_equal(version(f), 1);
+    at(f, "j");
+    ask(f, ML_REQ_SPLIT);
+    type(f, "auto, 8");
+    key(f, "enter");
+    assert_int_equal(version(f), 2);
+    ask(f, ML_REQ_MOVE_DOWN);
+    expect_line(f, "reorder(\"j_1\", \"j_0\")");
+    assert_int_equal(version(f), 3);
+    at(f, "k");
+    ask(f, ML_REQ_UNROLL);
+    at(f, "j_0");
+    ask(f, ML_REQ_REPEAT);
+    assert_int_equal(version(f), 5);
+    run(f, "four = 4"); /* arguments are Lua's yet, and values of its names */
+    ask(f, ML_REQ_UNDO);
+    at(f, "k");
+    run(f, "split, parallel = nil");
+    ask(f, ML_REQ_SPLIT);
+    type(f, "auto, four * 2");
+    key(f, "enter");
+    assert_string_equal(here(f), "k_0");
+}
+
+static void the_message_is_the_step_or_the_error_itself(void **state)
+{
+    Fixture *f = *state;
+
+    run(f, ":set echo off");
+    at(f, "i");
+    ask(f, ML_REQ_PARALLEL);
+    assert_string_equal(ml_text_z(&f->v.message), "[1] parallel  i");
+    run(f, "print('something') unroll('k') vectorize('j')");
+    assert_string_equal(ml_text_z(&f->v.message),
+                        "[3] vectorize  j   and 1 step before it");
+    run(f, "print('something')");
+    assert_string_equal(ml_text_z(&f->v.message), "something");
+    run(f, ":set errors none"); /* what is printed says less */
+    at(f, "k");
+    ask(f, ML_REQ_PARALLEL);
+    assert_true(f->v.message_is_error);
+    expect_message(f, "error: parallel: loop k drives the reduction");
 }
 
 static void what_a_request_does_not_suit_is_said(void **state)
@@ -1192,6 +1244,8 @@ int main(void)
         EACH(kinds_of_loops_are_one_line_each),
         EACH(fuse_takes_the_only_child_or_as_many_as_the_count_says),
         EACH(a_loop_moves_by_places_and_says_what_is_in_the_way),
+        EACH(an_action_is_the_primitive_whatever_its_name_means_in_lua),
+        EACH(the_message_is_the_step_or_the_error_itself),
         EACH(what_a_request_does_not_suit_is_said),
         EACH(nodes_of_a_function_that_names_do_not_mean_are_refused),
         EACH(split_asks_for_factors_and_tries_each_key),

@@ -73,9 +73,9 @@ for words in '--all a.lua' 'a.lua --all' --all; do
 done
 verdict 'says that :save --all comes later wherever it stands'
 typed "$matmul" ':redo'
-[ "$status" = 1 ] && grep -q 'nothing to redo' err && ! grep -q '^  rule' err && run -e 'schedule(1)' </dev/null &&
-    grep -q '^  rule' err
-verdict 'adds no rule about arguments to the error of a command'
+[ "$status" = 1 ] && grep -q 'nothing to redo' err && ! grep -q '^  rule' err && run -e 'schedule(1)' </dev/null && [ "$status" = 1 ] &&
+    grep -q '^error: ' err && ! grep -q '^  rule' err
+verdict 'adds no rule about arguments to an error of arguments'
 cat >any.py <<'E'
 @T.prim_func
 def main(a: T.handle, b: T.handle):

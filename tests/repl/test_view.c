@@ -485,6 +485,70 @@ static void help_lists_every_request_with_its_keys(void **state)
     hides(f, "─ Help ");
 }
 
+static void with_a_page(Fixture *f)
+{
+    press(f, "esc :");
+    type(f, "buffers");
+    press(f, "enter");
+    assert_true(f->v.paging);
+    shows(f, "esc·close");
+}
+
+static void a_page_takes_no_key_that_means_something_in_the_panes(void **state)
+{
+    static const struct {
+        const char *key, *line;
+    } RUN[] = {{"t", ":time --background"}, {"=", ":check --background"}, {"u", ":undo"}};
+    Fixture *f = *state;
+
+    for (size_t k = 0; k < ML_COUNT(RUN); k++) {
+        with_a_page(f);
+        press(f, RUN[k].key);
+        assert_false(f->v.paging);
+        assert_string_equal(ml_text_z(&f->v.lua), RUN[k].line);
+    }
+    with_a_page(f);
+    press(f, ":"); /* and what is typed from there on arrives */
+    type(f, "mark here");
+    press(f, "enter");
+    assert_int_equal(ml_schedule_find_mark(f->ss.focus, "here"), 0);
+    with_a_page(f);
+    press(f, "/");
+    assert_true(f->v.asking);
+    press(f, "esc");
+    with_a_page(f);
+    press(f, "2 *"); /* of one pane only */
+    assert_non_null(f->v.marked[0]);
+    with_a_page(f);
+    press(f, "?"); /* help in its place, which the same key closes */
+    shows(f, "─ Help ");
+    press(f, "h");
+    assert_false(f->v.paging);
+    with_a_page(f);
+    press(f, "q");
+    assert_true(f->v.quit);
+}
+
+static void a_page_is_scrolled_and_says_what_closes_it(void **state)
+{
+    Fixture *f = *state;
+
+    press(f, "?");
+    shows(f, "pgup·back pgdn·on esc·close  other keys do what they do in the panes");
+    press(f, "down down up pgdn");
+    assert_true(f->v.paging && f->v.page_top > 10);
+    press(f, "~"); /* nothing anywhere */
+    assert_true(f->v.paging);
+    shows(f, "Esc closes this page");
+    press(f, "home");
+    hides(f, "Esc closes this page");
+    press(f, "enter");
+    assert_false(f->v.paging);
+    ml_view_resize(&f->v, 40, 10);
+    press(f, "?");
+    shows(f, "esc·close others work");
+}
+
 static void keys_can_be_bound_anew(void **state)
 {
     Fixture *f = *state;
@@ -538,7 +602,7 @@ static void what_a_command_prints_can_be_read_and_goes_to_the_log(void **state)
     press(f, "enter");
     assert_true(f->v.paging);
     shows(f, "T.Buffer((128, 128)");
-    press(f, "q");
+    press(f, "esc");
     assert_false(f->v.paging);
     assert_non_null(strstr(ml_text_z(&f->v.log), "T.Buffer((128, 128)"));
     assert_false(f->v.quit);
@@ -708,6 +772,8 @@ int main(void)
         TEST(the_wheel_scrolls_the_pane_under_the_pointer_and_not_the_cursor),
         TEST(a_second_click_on_a_name_marks_all_its_occurrences),
         TEST(help_lists_every_request_with_its_keys),
+        TEST(a_page_takes_no_key_that_means_something_in_the_panes),
+        TEST(a_page_is_scrolled_and_says_what_closes_it),
         TEST(keys_can_be_bound_anew),
         TEST(no_two_requests_share_a_key_in_a_pane),
         TEST(what_a_command_prints_can_be_read_and_goes_to_the_log),

@@ -144,7 +144,7 @@ static void what_walking_counts_comes_when_the_keys_rest_and_a_key_ends_it(void 
     Fixture *f = *state;
     int asked = 0;
 
-    assert_true(ml_view_run(&f->v, "s = schedule(workload.matmul(96, 32, 64))"));
+    assert_true(ml_view_run(&f->v, "s = schedule(workload.matmul(96, 32, 64))", NULL));
     ml_view_resize(&f->v, 100, 50);
     press(f, "z 8");
     shows(f, "counted");
@@ -203,18 +203,19 @@ static void themes_of_the_users_own_are_checked_where_they_are_defined(void **st
     ml_Theme t;
 
     for (size_t k = 0; k < ML_COUNT(WRONG); k++) {
-        assert_false(ml_view_run(&f->v, WRONG[k].line));
+        assert_false(ml_view_run(&f->v, WRONG[k].line, NULL));
         if (!strstr(ml_text_z(&f->v.log), WRONG[k].why))
             fail_msg("%s: %s", WRONG[k].line, ml_text_z(&f->v.log));
         ml_text_clear(&f->v.log);
     }
     assert_true(ml_view_run(&f->v,
                             "moon.theme{name = 'mine', base = 'light', error = "
-                            "'underline #102030 on white', ['loop.parallel'] = 'none'}"));
+                            "'underline #102030 on white', ['loop.parallel'] = 'none'}",
+                            NULL));
     d = ml_themes_now(&f->ss);
     ml_theme_make(&t, &d, ML_DEPTH_TRUE);
     assert_int_not_equal(t.look[ML_ROLE_ERROR].fg, 0x102030); /* it is not chosen yet */
-    assert_true(ml_view_run(&f->v, ":set theme mine"));
+    assert_true(ml_view_run(&f->v, ":set theme mine", NULL));
     d = ml_themes_now(&f->ss);
     ml_theme_make(&t, &d, ML_DEPTH_TRUE);
     assert_int_equal(t.look[ML_ROLE_ERROR].fg, 0x102030);
@@ -225,14 +226,14 @@ static void themes_of_the_users_own_are_checked_where_they_are_defined(void **st
     ml_theme_make(&t, &d, ML_DEPTH_NONE);
     assert_int_equal(t.look[ML_ROLE_ERROR].attr, ML_ATTR_UNDERLINE);
     /* on top of one's own; defined again */
-    assert_true(
-        ml_view_run(&f->v, "moon.theme{name = 'more', base = 'mine', title = 'red'}"));
-    assert_true(ml_view_run(&f->v, ":set theme more"));
+    assert_true(ml_view_run(
+        &f->v, "moon.theme{name = 'more', base = 'mine', title = 'red'}", NULL));
+    assert_true(ml_view_run(&f->v, ":set theme more", NULL));
     d = ml_themes_now(&f->ss);
     ml_theme_make(&t, &d, ML_DEPTH_TRUE);
     assert_int_equal(t.look[ML_ROLE_ERROR].fg, 0x102030);
     assert_int_equal(t.look[ML_ROLE_TITLE].fg, 0xcd0000);
-    assert_true(ml_view_run(&f->v, "moon.theme{name = 'more', title = 'blue'}"));
+    assert_true(ml_view_run(&f->v, "moon.theme{name = 'more', title = 'blue'}", NULL));
     d = ml_themes_now(&f->ss);
     ml_theme_make(&t, &d, ML_DEPTH_16);
     assert_int_equal(t.look[ML_ROLE_TITLE].fg, 4);

@@ -34,9 +34,7 @@ static void descr_of(ml_Text *out, const ml_Tensor *t)
 
 static bool file_error(ml_Ctx *cx, ml_ErrorCode code, const char *path, const char *what)
 {
-    if (code == ML_E_NO_FILE) /* its sentence is one fact */
-        return ml_fail(cx, code, ML_TEXT(ml_format(cx, "%s: %s", path, what)));
-    return ml_fail(cx, code, ML_TEXT(path), ML_TEXT(what));
+    return ml_fail(cx, code, ML_TEXT(ml_format(cx, "%s: %s", path, what)));
 }
 
 bool ml_tensor_save(ml_Ctx *cx, const ml_Tensor *t, const char *path)
@@ -74,9 +72,8 @@ bool ml_tensor_save(ml_Ctx *cx, const ml_Tensor *t, const char *path)
     ml_text_free(&head);
     if (ml_file_end(&f))
         return true;
-    if (ml_file_no_room(errno))
-        return ml_fail(cx, ML_E_NO_SPACE, ML_TEXT(path));
-    return file_error(cx, ML_E_NO_FILE, path, strerror(errno));
+    return file_error(cx, ml_file_no_room(errno) ? ML_E_NO_SPACE : ML_E_NO_FILE, path,
+                      strerror(errno));
 }
 
 /* The text after 'key': in the header, or NULL. */

@@ -334,7 +334,8 @@ bool ml_tracer_run(ml_Tracer *t, const ml_TracerSink *sink)
             continue;
         m->cap = m->bytes;
         ok = ml_run_shadow(&r->run, m) ||
-             ml_fail(t->cx, ML_E_TOO_LARGE, ML_TEXT("the maps of the run"));
+             ml_fail(t->cx, ML_E_TOO_LARGE,
+                     ML_TEXT("the maps of the run do not fit its memory"));
     }
     if (ok && !ml_run_code(&r->run)) {
         ok = false;

@@ -14,7 +14,6 @@
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,35 +205,11 @@ static bool cannot_start(ml_Ctx *cx, const ml_Worker *w, const char *what, int e
 
 static bool spawn(ml_Worker *w, ml_Ctx *cx, int child)
 {
-    char name[] = "moonloop", option[] = "--worker";
-    char *argv[] = {name, option, NULL};
     char room[OWN][OWN_ROOM];
     char **env = environment(w, room);
-    posix_spawn_file_actions_t fa;
-    posix_spawnattr_t at;
-    sigset_t none, all;
-    int k;
+    const int files[] = {-1, -1, w->err, [CHILD_FD] = child};
+    int k = ml_program_start(w->program, "--worker", env, files, CHILD_FD + 1, &w->pid);
 
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&fa);
-    posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&fa, 1, "/dev/null", O_WRONLY, 0);
-    if (w->err >= 0)
-        posix_spawn_file_actions_adddup2(&fa, w->err, 2);
-    posix_spawn_file_actions_adddup2(&fa, child, CHILD_FD);
-#if __GLIBC_PREREQ(2, 34)
-    posix_spawn_file_actions_addclosefrom_np(&fa, CHILD_FD + 1);
-#endif
-    posix_spawnattr_init(&at);
-    posix_spawnattr_setflags(&at, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                      POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&at, 0);
-    posix_spawnattr_setsigmask(&at, &none);
-    posix_spawnattr_setsigdefault(&at, &all);
-    k = posix_spawn(&w->pid, w->program, &fa, &at, argv, env);
-    posix_spawn_file_actions_destroy(&fa);
-    posix_spawnattr_destroy(&at);
     free(env);
     if (k != 0) {
         w->pid = 0;
@@ -243,16 +218,10 @@ static bool spawn(ml_Worker *w, ml_Ctx *cx, int child)
     return true;
 }
 
-/* Moves a descriptor above those that the child has, so that none is overwritten there. */
+/* Above those that the child has, so that none is overwritten there. */
 static int above(int fd)
 {
-    int moved = fd;
-
-    if (fd >= 0 && fd <= CHILD_FD) {
-        moved = fcntl(fd, F_DUPFD_CLOEXEC, CHILD_FD + 1);
-        close(fd);
-    }
-    return moved;
+    return ml_fd_above(fd, CHILD_FD + 1);
 }
 
 /* A file for what it writes to standard error; a kernel cannot fill the memory with it. */

@@ -5,6 +5,9 @@
 #include "moonloop/core/base/text.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -100,4 +103,49 @@ char *ml_program_find(void)
     if (found == NULL)
         found = from_library();
     return found ? found : from_path();
+}
+
+int ml_fd_above(int fd, int n)
+{
+    int moved = fd;
+
+    if (fd >= 0 && fd < n) {
+        moved = fcntl(fd, F_DUPFD_CLOEXEC, n);
+        close(fd);
+    }
+    return moved;
+}
+
+int ml_program_start(const char *program, const char *option, char *const *env,
+                     const int *files, int n, pid_t *pid)
+{
+    char name[] = "moonloop", word[32];
+    char *argv[] = {name, word, NULL};
+    posix_spawn_file_actions_t fa;
+    posix_spawnattr_t at;
+    sigset_t none, all;
+
+    snprintf(word, sizeof word, "%s", option);
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&fa);
+    for (int k = 0; k < n; k++)
+        if (files[k] >= 0)
+            posix_spawn_file_actions_adddup2(&fa, files[k], k);
+        else
+            posix_spawn_file_actions_addopen(&fa, k, "/dev/null", O_RDWR, 0);
+#if __GLIBC_PREREQ(2, 34)
+    posix_spawn_file_actions_addclosefrom_np(&fa, n);
+#endif
+    posix_spawnattr_init(&at);
+    posix_spawnattr_setflags(&at, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                      POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&at, 0);
+    posix_spawnattr_setsigmask(&at, &none);
+    posix_spawnattr_setsigdefault(&at, &all);
+    int why = posix_spawn(pid, program, &fa, &at, argv, env);
+
+    posix_spawn_file_actions_destroy(&fa);
+    posix_spawnattr_destroy(&at);
+    return why;
 }

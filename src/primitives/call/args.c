@@ -174,9 +174,8 @@ static bool factors(const Resolve *r, const ml_Arg *a, ml_Given *g)
             one->kind == ML_A_BOOL || one->kind == ML_A_ABSENT)
             return ml_bad_argument(
                 r->cx,
-                "%s: factor %zu is %s; a positive integer, a sampled number "
-                "or auto is needed",
-                r->pa->name, k, ml_arg_kind_name(one));
+                "factor %zu is %s; a positive integer, a sampled number or auto is needed",
+                lone ? 1 : k + 1, ml_arg_kind_name(one));
         if (!int_of(r, one, &v))
             return false;
         e[k] = small_int(r->cx, v);

@@ -314,9 +314,9 @@ static void rule_line(const Painter *p)
     const ml_Failure *f = p->f;
     const char *rule = f->prim && f->prim->rule ? f->prim->rule(&f->e) : NULL;
 
-    if (!rule)
+    if (!rule && ml_error_rule_is_shown(f->e.code))
         rule = ml_error_rule(f->e.code);
-    if (!*rule || ml_failure_expired(f))
+    if (!rule)
         return;
     heading(p, "rule");
     ml_text_add(p->out, rule);

@@ -75,7 +75,8 @@ typedef struct Producer {
     const ml_Store *store;
     ml_IterMap map; /* of the store indices, when they are not the iters in order */
     bool in_order;
-    ml_Uid failed; /* block where a substitution could not be made */
+    ml_Uid failed;    /* block where a substitution could not be made */
+    ml_UidVec untold; /* buffers of which readers now read what cannot be told */
 } Producer;
 
 static bool is_iter_in_order(const ml_Block *b, const ml_Store *s)
@@ -153,7 +154,10 @@ static const ml_Expr *value_at(Producer *p, const ml_Expr *const *idx)
         if (!ML_FAULT(INLINE_ITER) || k + 1 < b->n_iters)
             ml_subst_var(cx, &sub, it->var, ml_cast(cx, it->var->type, to));
     }
-    return ml_expr_subst(cx, p->store->value, &sub);
+    const ml_Expr *value = ml_expr_subst(cx, p->store->value, &sub);
+
+    ml_untold_loads(cx, value, &p->untold);
+    return value;
 }
 
 static const ml_Expr *inline_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
@@ -189,8 +193,8 @@ static const ml_Stmt *inline_block(Producer *p, const ml_Block *b)
     nb.body = inline_stmt(cx, b->body, p);
     if (b->init)
         nb.init = inline_stmt(cx, b->init, p);
-    const ml_Block *r =
-        ml_block_reinfer(cx, ml_call_func(p->c), ml_as_block(ml_block_from(cx, &nb)));
+    const ml_Block *r = ml_block_reinfer_with(
+        cx, ml_call_func(p->c), ml_as_block(ml_block_from(cx, &nb)), &p->untold);
 
     if (!r)
         p->failed = b->tag;
@@ -245,6 +249,7 @@ static bool compute_inline(ml_Call *c)
 
         if (!now)
             continue;
+        p.untold.n = 0;
         const ml_Stmt *st = inline_block(&p, ml_as_block(now));
 
         if (p.failed && ml_ok(cx))

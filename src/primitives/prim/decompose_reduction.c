@@ -222,6 +222,7 @@ static const ml_Stmt *init_block(Decompose *d, const ml_Expr *pred)
             ib.writes = inferred->writes;
         }
     }
+    ml_block_keep_said(cx, b, &ib);
     return ml_stmt_copy_fresh(cx, ml_block_from(cx, &ib), NULL);
 }
 
@@ -273,6 +274,7 @@ static const ml_Stmt *update_block(Decompose *d)
     for (size_t r = 0; r < b->n_reads; r++)
         reads[ub.n_reads++] = b->reads[r];
     ub.reads = reads;
+    ml_block_keep_said(cx, b, &ub);
     ub.name = ml_format(cx, "%s_update", b->name);
     ub.init = NULL;
     return ml_block_from(cx, &ub);

@@ -24,6 +24,9 @@ static bool check(ml_Call *c, const ml_For **loops, size_t n)
         const ml_For *loop = loops[k];
         const ml_For *outer = k > 0 ? loops[k - 1] : NULL;
 
+        for (size_t m = 0; m < k; m++)
+            if (loops[m] == loop)
+                return ml_fail(cx, ML_E_DUPLICATE_LOOP, ML_LOOP(loop));
         if (!ml_check_plain_loop(c, loop))
             return false;
         if (outer && ml_index_parent(c->p.index, loop->var->uid) != outer->var->uid)
@@ -203,9 +206,10 @@ const ml_Primitive ml_prim_fuse = {
     ML_PARAMS(params),
     .result = ML_R_LOOP,
     .suggest = suggest_fuse,
-    .errors = (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP,
-                                     ML_E_NOT_PARENT, ML_E_NOT_ONLY_CHILD,
-                                     ML_E_LOOP_NOT_ZERO_BASED, ML_E_LOOP_DEPENDENT,
-                                     ML_E_INDEX_OVERFLOW, ML_E_ITER_NOT_PARALLEL, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){ML_E_BAD_ARGUMENT, ML_E_DUPLICATE_LOOP, ML_E_LOOP_ANNOTATED,
+                               ML_E_LOOP_STEP, ML_E_NOT_PARENT, ML_E_NOT_ONLY_CHILD,
+                               ML_E_LOOP_NOT_ZERO_BASED, ML_E_LOOP_DEPENDENT,
+                               ML_E_INDEX_OVERFLOW, ML_E_ITER_NOT_PARALLEL, ML_E_OK},
     .one_order = true,
 };

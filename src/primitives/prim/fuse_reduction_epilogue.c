@@ -326,6 +326,7 @@ static const ml_Block *fused(Fusion *f)
     ml_Region *writes = ML_NEW(cx, ml_Region);
     const ml_Expr *v = f->sum->value, *first = solved(f, f->addend), *kids[2];
     ml_Block nb = *f->red;
+    ml_UidVec untold = {0};
     bool twice = false;
 
     for (uint32_t k = 0; k < f->out->n; k++)
@@ -349,12 +350,14 @@ static const ml_Block *fused(Fusion *f)
     nb.reads = reads;
     nb.writes = writes;
     nb.n_writes = 1;
+    ml_block_keep_said(cx, f->red, &nb);
+    ml_untold_loads(cx, first, &untold);
     for (uint32_t k = 0; k < nb.n_reads; k++)
         for (uint32_t m = 0; m < k; m++)
             twice |= reads[k].buffer->uid == reads[m].buffer->uid;
     const ml_Block *b = ml_as_block(ml_block_from(cx, &nb));
 
-    return twice ? ml_block_reinfer(cx, ml_call_func(f->c), b) : b;
+    return twice ? ml_block_reinfer_with(cx, ml_call_func(f->c), b, &untold) : b;
 }
 
 static bool check_blocks(Fusion *f)

@@ -117,11 +117,11 @@ static bool bind(ml_Call *c)
 
     if (ml_thread_rank(t) < 0)
         return ml_fail_as(c->cx, ML_E_BAD_ARGUMENT,
-                          "thread_axis: {0} is no thread axis; blockIdx.x|y|z, "
-                          "threadIdx.x|y|z or vthread.x|y|z",
-                          ML_TYPED(t.name));
+                          "thread_axis: \"{0}\" is no thread axis; \"blockIdx.x\", "
+                          "\"threadIdx.x\" and \"vthread.x\" are, and their y and z",
+                          ML_TEXT(t.name));
     if (t.dim == ML_DIM_BARE) {
-        ml_call_note(c, "vthread alone is an old spelling of vthread.x");
+        ml_call_note(c, "\"vthread\" alone is an old spelling of \"vthread.x\"");
         t = ml_thread("vthread.x");
     }
     t.name = ml_strdup(c->cx, ml_str(t.name));
@@ -253,8 +253,8 @@ static const char *bind_rule(const ml_Error *e)
 {
     if (e->code == ML_E_ITER_NOT_PARALLEL && e->n_facts > 4 &&
         e->facts[4].kind == ML_FACT_TEXT && ml_streq(e->facts[4].as.text, "reduction"))
-        return "a reduction loop may be bound to threadIdx.x, .y or .z only (threads that "
-               "cooperate)";
+        return "a reduction loop may be bound to \"threadIdx.x\", \"threadIdx.y\" or "
+               "\"threadIdx.z\" only (threads that cooperate)";
     return NULL;
 }
 

@@ -40,13 +40,20 @@ static bool check_bounds(Partition *p)
 static bool too_large(Partition *p, const ml_Given *f, int64_t sum)
 {
     ml_Text t = {0};
+    bool several = false;
 
-    for (size_t k = 0; k < f->n; k++)
-        if (f->exprs[k])
-            ml_text_fmt(&t, "%s%lld", t.n ? " + " : "", (long long)f->exprs[k]->as.i);
-    if (sum != INT64_MAX && strchr(ml_text_z(&t), '+'))
+    for (size_t k = 0; k < f->n; k++) {
+        if (!f->exprs[k])
+            continue;
+        several = t.n > 0;
+        ml_text_fmt(&t, "%s%lld", several ? " + " : "", (long long)f->exprs[k]->as.i);
+    }
+    if (sum != INT64_MAX && several)
         ml_text_fmt(&t, " = %lld", (long long)sum);
-    ml_fail(p->c->cx, ML_E_FACTORS_TOO_LARGE, ML_TEXT(ml_text_z(&t)), ML_NUMBER("sum", sum),
+    const char *what = ml_format(
+        p->c->cx, several ? "lengths %s leave" : "length %s leaves", ml_text_z(&t));
+
+    ml_fail(p->c->cx, ML_E_FACTORS_TOO_LARGE, ML_TEXT(what), ML_NUMBER("sum", sum),
             ML_LOOP(p->loop), ML_NUMBER("extent", p->extent));
     ml_text_free(&t);
     return false;
@@ -69,13 +76,13 @@ static bool find_pieces(Partition *p)
 
         if (!e) {
             if (n_auto++ > 0)
-                return ml_fail(cx, ML_E_TWO_AUTOS, ML_NUMBER("first", where),
-                               ML_NUMBER("second", k));
+                return ml_fail(cx, ML_E_TWO_AUTOS, ML_NUMBER("first", where + 1),
+                               ML_NUMBER("second", k + 1));
             where = k;
             continue;
         }
         if (e->as.i <= 0)
-            return ml_fail(cx, ML_E_FACTOR_NOT_POSITIVE, ML_NUMBER("position", k),
+            return ml_fail(cx, ML_E_FACTOR_NOT_POSITIVE, ML_NUMBER("position", k + 1),
                            ML_NUMBER("factor", e->as.i), ML_LOOP(p->loop));
         if (__builtin_add_overflow(sum, e->as.i, &sum))
             sum = INT64_MAX;
@@ -166,8 +173,11 @@ static void read_updated(Piece *pc, ml_Block *b, size_t from)
     }
     for (size_t r = 0; r < b->n_reads; r++)
         reads[n++] = b->reads[r];
+    const ml_Block old = *b;
+
     b->reads = reads;
     b->n_reads = n;
+    ml_block_keep_said(pc->p->c->cx, &old, b);
 }
 
 /* A later piece of a reduction: no init, the accumulator is read. */

@@ -317,6 +317,7 @@ static const ml_Stmt *merged(Merge *m)
             reads[b.n_reads++] = r;
     }
     b.reads = reads;
+    ml_block_keep_said(cx, m->update, &b);
     const ml_Stmt **init = ML_ARRAY(cx, const ml_Stmt *, m->n + 1);
 
     for (size_t k = 0; k < m->n; k++) { /* at the update's own indices */

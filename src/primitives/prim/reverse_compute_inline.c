@@ -362,6 +362,7 @@ static const ml_Stmt *folded(Fold *f)
     const ml_Block *p = f->producer, *b = f->consumer;
     ml_Arith *ar = ml_arith_at(cx, f->c->p, p->tag);
     ml_Subst sub = {0}, bind = {0};
+    ml_UidVec untold = {0};
 
     ML_ASSERT(f->use);
     const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, f->use->n);
@@ -412,8 +413,9 @@ static const ml_Stmt *folded(Fold *f)
         loop.body = nb.body;
         nb.body = ml_for_from(cx, &loop);
     }
-    const ml_Block *r =
-        ml_block_reinfer(cx, ml_call_func(f->c), ml_as_block(ml_block_from(cx, &nb)));
+    ml_untold_loads(cx, f->use->value, &untold); /* what the consumer reads beside it */
+    const ml_Block *r = ml_block_reinfer_with(
+        cx, ml_call_func(f->c), ml_as_block(ml_block_from(cx, &nb)), &untold);
 
     return r ? &r->base : NULL;
 }

@@ -197,7 +197,7 @@ static bool sample_categorical(ml_Call *c)
             if (!(w[k] >= 0) || w[k] > 1e300)
                 return ml_bad_argument(c->cx,
                                        "probs: number %u is %g; weights are not negative",
-                                       k, ml_plain_nan(w[k]));
+                                       k + 1, ml_plain_nan(w[k]));
             total += w[k];
         }
         if (!(total > 0))

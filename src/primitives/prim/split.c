@@ -50,11 +50,11 @@ static bool check_factors(ml_Call *c, const ml_For *loop, size_t *n_auto, size_t
 
         if (!e) {
             if ((*n_auto)++ > 0)
-                return ml_fail(cx, ML_E_TWO_AUTOS, ML_NUMBER("first", *where),
-                               ML_NUMBER("second", k));
+                return ml_fail(cx, ML_E_TWO_AUTOS, ML_NUMBER("first", *where + 1),
+                               ML_NUMBER("second", k + 1));
             *where = k;
         } else if (ml_is_const_int(e) && e->as.i <= 0)
-            return ml_fail(cx, ML_E_FACTOR_NOT_POSITIVE, ML_NUMBER("position", k),
+            return ml_fail(cx, ML_E_FACTOR_NOT_POSITIVE, ML_NUMBER("position", k + 1),
                            ML_NUMBER("factor", e->as.i), ML_LOOP(loop));
     }
     return true;
@@ -185,7 +185,7 @@ static bool split(ml_Call *c)
     const ml_Expr *value = ml_int(cx, t, 0);
 
     for (size_t k = 0; k < n; k++) {
-        vars[k] = ml_var_new(cx, ml_numbered(cx, loop->var->hint, "_", k), t);
+        vars[k] = ml_var_new_part(cx, loop->var, k, t);
         value = ml_add(cx, ml_mul(cx, value, factors[k]), ml_var(cx, vars[k]));
         ml_arith_bind_range(ar, vars[k], ml_int(cx, t, 0), factors[k]);
     }
@@ -239,7 +239,29 @@ static bool split(ml_Call *c)
     return true;
 }
 
-/* Ways out: leave the outermost factor to be worked out, round factors to divisors. */
+/* One auto is kept, the others go. */
+static void suggest_one_auto(const ml_Given *f, const char *name, ml_Tries *t)
+{
+    for (size_t keep = 0; keep < f->n; keep++) {
+        ml_Text list = {0};
+
+        for (size_t k = 0; !f->exprs[keep] && k < f->n; k++) {
+            if (!f->exprs[k] && k != keep)
+                continue;
+            ml_text_add(&list, list.n ? ", " : "");
+            if (f->exprs[k])
+                ml_text_int(&list, ml_is_const_int(f->exprs[k]) ? f->exprs[k]->as.i : 0);
+            else
+                ml_text_add(&list, "auto");
+        }
+        if (strchr(ml_text_z(&list), ','))
+            ml_try(t, NULL, "split(\"%s\", {%s})", name, ml_text_z(&list));
+        ml_text_free(&list);
+    }
+}
+
+/* Ways out: leave the outermost factor to be worked out, round factors to divisors. A loop
+ * of one iteration has none: each would be a guard around nothing. */
 static void suggest_split(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
                           ml_Tries *t)
 {
@@ -252,11 +274,17 @@ static void suggest_split(ml_Schedule *s, const ml_Given *args, const ml_Error *
         return;
     if (ml_is_const_int(ml_as_for(node)->extent))
         extent = ml_as_for(node)->extent->as.i;
+    if (extent == 1)
+        return;
+    int64_t inner = extent && extent < 4 ? extent : 4;
+
     if (e->code == ML_E_FACTORS_TOO_SMALL && f->n == 1 && ml_is_const_int(f->exprs[0])) {
         ml_try(t, NULL, "split(\"%s\", {%lld, auto})", name, (long long)f->exprs[0]->as.i);
         return;
     }
-    if (e->code == ML_E_FACTORS_TOO_SMALL || e->code == ML_E_TWO_AUTOS) {
+    if (e->code == ML_E_TWO_AUTOS)
+        suggest_one_auto(f, name, t);
+    if (e->code == ML_E_FACTORS_TOO_SMALL) {
         ml_Text rest = {0};
         int64_t left = extent;
         bool exact = extent > 0;
@@ -289,13 +317,13 @@ static void suggest_split(ml_Schedule *s, const ml_Given *args, const ml_Error *
         ml_text_free(&rest);
     }
     if (e->code == ML_E_FACTOR_NOT_POSITIVE)
-        ml_try(t, NULL, "split(\"%s\", {auto, 4})", name);
+        ml_try(t, NULL, "split(\"%s\", {auto, %lld})", name, (long long)inner);
     if (e->code == ML_E_LOOP_ANNOTATED && node) {
         const ml_For *loop = ml_as_for(node);
 
         if (ml_dict_count(loop->annotations) > 0)
-            ml_try(t, NULL, "unannotate(\"%s\", \"%s\") split(\"%s\", {auto, 4})", name,
-                   loop->annotations->keys[0], name);
+            ml_try(t, NULL, "unannotate(\"%s\", \"%s\") split(\"%s\", {auto, %lld})", name,
+                   loop->annotations->keys[0], name, (long long)inner);
     }
 }
 
@@ -316,7 +344,11 @@ const ml_Primitive ml_prim_split = {
         "The loop becomes a nest of serial loops whose extents are the factors, outermost\n"
         "first; at most one factor is auto and takes what is left. When the product is "
         "more\n"
-        "than the extent, the blocks below get a guard.",
+        "than the extent, the blocks below get a guard. Parts of a loop x are shown as "
+        "x_0, "
+        "x_1, …\n"
+        "(i_0 has i_0_0, i_0_1; w_1 has w_1_0, w_1_1); a name that is taken gets the next "
+        "free number.",
     ML_PARAMS(params),
     .result = ML_R_LOOPS,
     .suggest = suggest_split,

@@ -162,7 +162,7 @@ static bool tensorize(ml_Call *c)
 
         ml_fail(c->cx, ML_E_NO_SUCH_INTRIN, ML_TYPED(name));
         if (near)
-            ml_error_note(c->cx, "nearest: %s", near);
+            ml_error_note(c->cx, "nearest: \"%s\"", near);
         return false;
     }
     if (at->node->kind == ML_STMT_FOR) {

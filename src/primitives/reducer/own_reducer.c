@@ -156,15 +156,15 @@ static bool check(ml_Ctx *cx, const ml_OwnReducer *r)
         ml_expr_visit(r->result[k], is_placeholder, &o);
         if (!o.ok)
             return ml_bad_argument(cx, "combine: result %zu uses more than its parameters",
-                                   k);
+                                   k + 1);
         if (!ml_dtype_eq(r->result[k]->type, r->x[k]->type) ||
             !ml_dtype_eq(r->identity[k]->type, r->x[k]->type))
             return ml_bad_argument(
                 cx,
                 "combine: result %zu, or its identity, is not of the type of the values",
-                k);
+                k + 1);
         if (r->identity[k]->kind != ML_EXPR_INT && r->identity[k]->kind != ML_EXPR_FLOAT)
-            return ml_bad_argument(cx, "identity: value %zu is no constant", k);
+            return ml_bad_argument(cx, "identity: value %zu is no constant", k + 1);
     }
     return check_numbers(cx, r) && ml_ok_or_fail(cx);
 }

@@ -192,61 +192,19 @@ bool ml_check_starts(ml_Call *c, ml_Uid block)
         ML_BLOCK(b), ML_EXPRESSION(b->predicate));
 }
 
-/* The variable of the loop, or an iter of the block, that is used in e; or NULL. */
-static const ml_Var *used_of(const ml_Stmt *node, const ml_Expr *e)
-{
-    if (node->kind == ML_STMT_FOR)
-        return ml_expr_uses_var(e, ml_as_for(node)->var) ? ml_as_for(node)->var : NULL;
-    for (size_t k = 0; k < ml_as_block(node)->n_iters; k++)
-        if (ml_expr_uses_var(e, ml_as_block(node)->iters[k].var))
-            return ml_as_block(node)->iters[k].var;
-    return NULL;
-}
-
-/* e, of a block at or below `top`, by what drives the iters of the blocks between. */
-static const ml_Expr *as_driven(ml_Call *c, ml_Uid block, ml_Uid top, const ml_Expr *e)
-{
-    for (ml_Uid u = block; u != top;) {
-        u = ml_index_scope(c->p.index, u);
-        const ml_Block *b = ml_call_block(c, u);
-        ml_Subst sub = {0};
-
-        for (size_t k = 0; k < b->n_iters; k++)
-            ml_subst_var(c->cx, &sub, b->iters[k].var, b->iters[k].value);
-        e = ml_expr_subst(c->cx, e, &sub);
-    }
-    return e;
-}
-
 bool ml_check_reduces_inside(ml_Call *c, ml_Uid block)
 {
     ml_Uid scope = ml_index_scope(c->p.index, block);
-    ml_StmtVec blocks = {0}; /* with those further in, which may go on accumulating */
+    ml_GoesOn g;
 
-    ml_push(c->cx, &blocks, ml_index_node(c->p.index, block));
-    ml_all_blocks(c->cx, blocks.v[0], &blocks);
-    for (size_t m = 0; m < blocks.n; m++) {
-        const ml_Block *b = ml_as_block(blocks.v[m]);
-
-        for (size_t k = 0; b->init && k < b->n_iters; k++) {
-            if (b->iters[k].kind != ML_ITER_REDUCE)
-                continue;
-            const ml_Expr *e = as_driven(c, b->tag, block, b->iters[k].value);
-
-            for (ml_Uid u = scope; u; u = ml_index_parent(c->p.index, u)) {
-                const ml_Var *v = used_of(ml_index_node(c->p.index, u), e);
-
-                if (v)
-                    return ml_fail_as(
-                        c->cx, ML_E_REDUCTION_CHANGED,
-                        "block {0} goes on accumulating from one instance of block {1} to "
-                        "the next: its reduce iter {2} is bound to {3}",
-                        ML_BLOCK(b), ML_BLOCK(ml_call_block(c, scope)),
-                        ML_VARIABLE(b->iters[k].var), ML_VARIABLE(v), ML_ITER(b, k));
-            }
-        }
-    }
-    return true;
+    if (!ml_goes_on(c->cx, c->p, ml_call_block(c, block), true, scope, &g))
+        return true;
+    return ml_fail_as(c->cx, ML_E_REDUCTION_CHANGED,
+                      "block {0} goes on accumulating from one instance of block {1} to the "
+                      "next: its reduce iter {2} is bound to {3}",
+                      ML_BLOCK(g.block), ML_BLOCK(ml_call_block(c, scope)),
+                      ML_VARIABLE(g.block->iters[g.iter].var), ML_VARIABLE(g.by),
+                      ML_ITER(g.block, g.iter));
 }
 
 /* Threads of one block, which may reduce together. */

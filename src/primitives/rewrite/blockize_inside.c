@@ -72,6 +72,7 @@ const ml_Block *ml_inside_block(const ml_Inside *in, bool init_moves)
             memcpy(reads + b->n_writes, b->reads, b->n_reads * sizeof *reads);
         nb.reads = reads;
         nb.n_reads = b->n_reads + b->n_writes;
+        ml_block_keep_said(cx, b, &nb);
         nb.init = NULL;
     }
     const ml_Stmt *st = ml_block_from(cx, &nb);

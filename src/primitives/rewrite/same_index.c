@@ -220,6 +220,7 @@ static const ml_Stmt *move_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
         nb.reads = move_regions(cx, m, b->reads, &nb.n_reads);
         nb.writes = move_regions(cx, m, b->writes, &nb.n_writes);
+        ml_block_keep_said(cx, ml_as_block(s), &nb);
         return ml_block_from(cx, &nb);
     }
     if (s->kind != ML_STMT_STORE || ml_as_store(s)->buffer->uid != m->from->uid)
@@ -241,6 +242,7 @@ const ml_Block *ml_with_access(ml_Ctx *cx, const ml_Block *b, const ml_Buffer *f
         nb.init = move_stmt(cx, b->init, &m);
     nb.reads = move_regions(cx, &m, b->reads, &nb.n_reads);
     nb.writes = move_regions(cx, &m, b->writes, &nb.n_writes);
+    ml_block_keep_said(cx, b, &nb);
     return ml_as_block(ml_block_from(cx, &nb));
 }
 

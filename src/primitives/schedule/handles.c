@@ -164,14 +164,14 @@ static const ml_Stmt *gone(ml_Schedule *s, ml_Handle h)
     if (by > 0) {
         ml_names_ensure(s, s->v[by].parent);
         ml_text_fmt(&t, "%s %s ended at step %d, %s", what, known_name(s, h.uid), by,
-                    ml_step_plain_line(s, by));
+                    ml_step_line(s, by));
     } else {
         int made = made_by(s, h.uid);
 
         if (made > 0) {
             ml_names_ensure(s, made);
             ml_text_fmt(&t, "%s %s belongs to step %d, %s, which was undone", what,
-                        known_name(s, h.uid), made, ml_step_plain_line(s, made));
+                        known_name(s, h.uid), made, ml_step_line(s, made));
         }
     }
     if (t.n == 0)

@@ -19,15 +19,20 @@ bool ml_node_is_named(const ml_Stmt *st)
     return st->kind == ML_STMT_BLOCK || (st->kind == ML_STMT_FOR && st->n_blocks > 0);
 }
 
-static inline void add_item(ml_NamedItems *it, ml_Bearer kind, ml_Uid uid, const char *hint,
-                            const ml_Buffer *b)
+static inline void add_item(ml_NamedItems *it, ml_NamedItem item)
 {
-    ml_push(it->cx, &it->list, ((ml_NamedItem){(uint8_t)kind, uid, hint, b}));
+    ml_push(it->cx, &it->list, item);
 }
 
 static inline void add_buffer(ml_NamedItems *it, const ml_Buffer *b)
 {
-    add_item(it, ML_BEARS_BUFFER, b->uid, b->name, b);
+    add_item(it,
+             (ml_NamedItem){.kind = ML_BEARS_BUFFER, b->uid, .hint = b->name, .buffer = b});
+}
+
+static inline void add_loop(ml_NamedItems *it, const ml_Var *v)
+{
+    add_item(it, (ml_NamedItem){.kind = ML_BEARS_LOOP, v->uid, .hint = v->hint, .var = v});
 }
 
 static void collect(const ml_Stmt *st, bool in_init, void *user)
@@ -35,14 +40,13 @@ static void collect(const ml_Stmt *st, bool in_init, void *user)
     ml_NamedItems *it = user;
 
     if (st->kind == ML_STMT_FOR && st->n_blocks > 0 && !in_init)
-        add_item(it, ML_BEARS_LOOP, ml_as_for(st)->var->uid, ml_as_for(st)->var->hint,
-                 NULL);
+        add_loop(it, ml_as_for(st)->var);
     if (st->kind == ML_STMT_ALLOC || st->kind == ML_STMT_DECL)
         add_buffer(it, ml_as_alloc(st)->buffer);
     if (st->kind == ML_STMT_BLOCK && !in_init) {
         const ml_Block *b = ml_as_block(st);
 
-        add_item(it, ML_BEARS_BLOCK, b->tag, b->name, NULL);
+        add_item(it, (ml_NamedItem){.kind = ML_BEARS_BLOCK, b->tag, .hint = b->name});
         for (uint32_t k = 0; k < b->n_allocs; k++)
             add_buffer(it, b->allocs[k]);
         for (uint32_t k = 0; k < b->n_matches; k++)
@@ -133,6 +137,24 @@ static const char *free_name(ml_Ctx *cx, const ml_Map *set, const ml_NamedItem *
     return name;
 }
 
+/* Parts of a loop are numbered behind the name it is shown with; a number that is taken is
+ * passed over. NULL: the loop is no part of one that was ever shown. */
+static const char *part_name(ml_Ctx *cx, const ml_Map *set, const ml_Map *names,
+                             const ml_NamedItem *it, const char *func)
+{
+    const char *whole =
+        it->var && it->var->whole ? ml_map_get(names, it->var->whole) : NULL;
+
+    if (!whole)
+        return NULL;
+    for (uint32_t k = it->var->part;; k++) {
+        const char *name = ml_format(cx, "%s_%u", whole, k);
+
+        if (!suffix_of(set, name) && !ml_streq(name, func))
+            return name;
+    }
+}
+
 /* The display name of a block under a later stored name; made when it is first met. */
 static const ml_Rename *rename_of(ml_Space *sp, const ml_NamedItem *it, ml_Ctx *tmp,
                                   const ml_Map *blocks, const char *func)
@@ -201,7 +223,9 @@ static void name_func(ml_Space *sp, ml_Version *v, const ml_Func *func)
 
         if (ml_map_has(sp->names, one->uid))
             continue;
-        const char *z = ml_strdup(sp->home, ml_str(free_name(tmp, set, one, func->name)));
+        const char *part = part_name(tmp, set, sp->names, one, func->name);
+        const char *z =
+            ml_strdup(sp->home, ml_str(part ? part : free_name(tmp, set, one, func->name)));
 
         ml_map_set(sp->home, sp->names, one->uid, z);
         if (one->kind == ML_BEARS_BLOCK)

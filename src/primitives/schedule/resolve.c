@@ -204,7 +204,7 @@ static void add_nearest(ml_Schedule *s, const Found *f, const char *text,
     ml_Text t = {0};
 
     for (size_t k = 0; k < n; k++)
-        ml_text_fmt(&t, "%s%s", k ? ", " : "", near[k]);
+        ml_text_fmt(&t, "%s\"%s\"", k ? ", " : "", near[k]);
     if (n > 0)
         ml_error_note(s->space->cx, "nearest: %s", ml_text_z(&t));
     ml_text_free(&t);
@@ -241,7 +241,7 @@ static void add_history(ml_Schedule *s, const char *text, ml_HandleKind want)
                 continue;
             ml_error_note(s->space->cx, "%s %s ended at step %d, %s",
                           was->kind == ML_STMT_FOR ? "loop" : "block", text, v,
-                          ml_step_plain_line(s, v));
+                          ml_step_line(s, v));
             return;
         }
     }

@@ -14,7 +14,6 @@
 #include "moonloop/primitives/tokens.h"
 #include "repl/bind/bind.h"
 #include "repl/host/host_impl.h"
-#include "repl/session/frame.h"
 
 static const char host_key;
 
@@ -321,8 +320,7 @@ static bool eval(ml_Host *h, const char *text)
     bool typed = h->ss->mode == ML_MODE_TYPED;
     int status = load_line(h, text, typed);
 
-    luaL_unref(L, LUA_REGISTRYINDEX, h->result);
-    h->result = LUA_NOREF;
+    ml_host_drop_result(h);
     if (status != LUA_OK) {
         ml_host_report(h, typed);
         return false;
@@ -330,20 +328,7 @@ static bool eval(ml_Host *h, const char *text)
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->env);
     if (!lua_setupvalue(L, -2, 1))
         lua_pop(L, 1);
-    int base = lua_gettop(L) - 1;
-
-    if (!ml_host_run(h, 0, LUA_MULTRET, typed))
-        return false;
-    int n = lua_gettop(L) - base;
-
-    lua_createtable(L, n, 0);
-    lua_insert(L, base + 1);
-    for (int k = n; k > 0; k--)
-        lua_rawseti(L, base + 1, k);
-    lua_pushinteger(L, n);
-    lua_setfield(L, base + 1, "n");
-    h->result = luaL_ref(L, LUA_REGISTRYINDEX);
-    return true;
+    return ml_host_run_for_result(h, 0);
 }
 
 bool ml_host_eval(ml_Host *h, const char *text)
@@ -462,7 +447,7 @@ static void tell_warnings(lua_State *L)
         }
         if (n > SHOWN) {
             snprintf(line, sizeof line,
-                     "warning: %lld more; moon.open(FILE).warnings has them",
+                     "warning: %lld more; moon.open(\"FILE\").warnings has them",
                      (long long)(n - SHOWN));
             ml_err_line(out, line);
         }

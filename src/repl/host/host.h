@@ -4,7 +4,7 @@
 #define ML_REPL_HOST_HOST_H
 
 #include "moonloop/codegen/machine/engine.h"
-#include "repl/session/session.h"
+#include "repl/session/frame.h"
 
 /* Opens the state with moon and the names of the prompt; NULL never. It ends with the
  * session. */
@@ -13,6 +13,9 @@ ml_Host *ml_host_new(ml_Session *ss);
 /* One line or chunk with the names of the prompt: first as `return LINE`, then as a chunk.
  * false: the error was printed. */
 bool ml_host_eval(ml_Host *h, const char *text);
+/* A primitive on the focus (there is one), with results and errors as if a line had called
+ * it: no Lua is read, and no name of the user's is in the way. */
+bool ml_host_apply(ml_Host *h, const ml_RunCall *call);
 /* Whether Lua would want more lines. */
 bool ml_host_incomplete(ml_Host *h, const char *text);
 /* The values of the last line, as the prompt shows them; `_` keeps the first. */

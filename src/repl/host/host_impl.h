@@ -35,6 +35,10 @@ bool ml_host_protected(ml_Host *h, lua_CFunction fn, void *user);
 void ml_host_add_why(lua_State *L, ml_Text *why);
 /* Calls what is on the stack; false: the error was printed. */
 bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed);
+/* Calls the function below its arguments and keeps the values for ml_host_print_result; false:
+ * the error was printed. And forgets what the line before gave. */
+bool ml_host_run_for_result(ml_Host *h, int n_args);
+void ml_host_drop_result(ml_Host *h);
 /* Pushes the script's function, or what is wrong with it: Lua's *status; path NULL:
  * standard input. A script that 0.1.0 saved returns its schedule, too. false: the file
  * cannot be read, errno says why, and nothing is pushed. */

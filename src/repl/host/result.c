@@ -1,5 +1,6 @@
 /*
- * host_result - the values of a line as the prompt shows them. Source: interaction 4.
+ * host_result - the values of a line: kept, and as the prompt shows them; a line that is a call
+ * of a primitive without its text. Source: interaction 4.
  */
 #include "repl/host/host_impl.h"
 
@@ -182,6 +183,53 @@ void ml_host_print_result(ml_Host *h, bool silent)
             ml_out_line(&h->ss->out, ml_text_z(&t));
     }
     ml_text_free(&t);
-    luaL_unref(L, LUA_REGISTRYINDEX, h->result);
+    ml_host_drop_result(h);
+}
+
+/* ---- where they come from */
+
+void ml_host_drop_result(ml_Host *h)
+{
+    luaL_unref(h->L, LUA_REGISTRYINDEX, h->result);
     h->result = LUA_NOREF;
+}
+
+bool ml_host_run_for_result(ml_Host *h, int n_args)
+{
+    lua_State *L = h->L;
+    int base = lua_gettop(L) - n_args - 1;
+
+    if (!ml_host_run(h, n_args, LUA_MULTRET, h->ss->mode == ML_MODE_TYPED))
+        return false;
+    int n = lua_gettop(L) - base;
+
+    lua_createtable(L, n, 0);
+    lua_insert(L, base + 1);
+    for (int k = n; k > 0; k--)
+        lua_rawseti(L, base + 1, k);
+    lua_pushinteger(L, n);
+    lua_setfield(L, base + 1, "n");
+    h->result = luaL_ref(L, LUA_REGISTRYINDEX);
+    return true;
+}
+
+/* Argument 1: an ml_RunCall. */
+static int l_apply(lua_State *L)
+{
+    const ml_RunCall *c = lua_touserdata(L, 1);
+    ml_Schedule *s = ml_host_of(L)->ss->focus;
+    ml_Results results;
+
+    ml_lua_push_schedule(L, ml_schedule_ref(s));
+    if (!ml_apply_prim(s, c->prim, c->args, c->n, &results))
+        return bind_raise_schedule(L, s);
+    return bind_push_results(L, 2, &results);
+}
+
+bool ml_host_apply(ml_Host *h, const ml_RunCall *call)
+{
+    ml_host_drop_result(h);
+    lua_pushcfunction(h->L, l_apply);
+    lua_pushlightuserdata(h->L, (void *)(uintptr_t)call);
+    return ml_host_run_for_result(h, 1);
 }

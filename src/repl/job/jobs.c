@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -304,10 +303,12 @@ static void on_words(void *user)
 
 /* ---------------------------------------------------------------- starting */
 
+enum { STREAMS = 3 }; /* that a job has: its request, its output, its errors */
+
 /* A file without a name that holds the text, at its beginning; -1: errno. */
 static int file_of(const ml_Text *t)
 {
-    int fd = memfd_create("job", MFD_CLOEXEC);
+    int fd = ml_fd_above(memfd_create("job", MFD_CLOEXEC), STREAMS);
     size_t at = 0;
 
     while (fd >= 0 && at < t->n) {
@@ -328,47 +329,15 @@ static int file_of(const ml_Text *t)
     return fd;
 }
 
-/* 0, or an errno. */
-static int spawn(const char *program, int in, int out, int err, pid_t *pid)
-{
-    char name[] = "moonloop", option[] = "--job";
-    char *argv[] = {name, option, NULL};
-    posix_spawn_file_actions_t fa;
-    posix_spawnattr_t at;
-    sigset_t none, all;
-    int why;
-
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&fa);
-    posix_spawn_file_actions_adddup2(&fa, in, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&fa, out, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&fa, err, STDERR_FILENO);
-#if __GLIBC_PREREQ(2, 34)
-    posix_spawn_file_actions_addclosefrom_np(&fa, STDERR_FILENO + 1);
-#endif
-    posix_spawnattr_init(&at);
-    posix_spawnattr_setflags(&at, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                      POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&at, 0);
-    posix_spawnattr_setsigmask(&at, &none);
-    posix_spawnattr_setsigdefault(&at, &all);
-    why = posix_spawn(pid, program, &fa, &at, argv, environ);
-    posix_spawn_file_actions_destroy(&fa);
-    posix_spawnattr_destroy(&at);
-    return why;
-}
-
 /* Above the standard streams, which a child's are put onto; closed in children. */
 static bool open_pipe(int fd[2])
 {
     int raw[2];
 
-    if (pipe(raw) != 0)
+    if (pipe2(raw, O_CLOEXEC) != 0)
         return false;
     for (int k = 0; k < 2; k++) {
-        fd[k] = fcntl(raw[k], F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-        close(raw[k]);
+        fd[k] = ml_fd_above(raw[k], STREAMS);
     }
     if (fd[0] >= 0 && fd[1] >= 0 && fcntl(fd[0], F_SETFL, O_NONBLOCK) == 0)
         return true;
@@ -385,11 +354,11 @@ static int begin(Job *j, const char *program, const ml_Text *request)
 
     if (in < 0 || !open_pipe(out) || !open_pipe(err))
         why = errno;
-    else
-        why = spawn(program, in, out[1], err[1], &j->pid);
-    const int mine[] = {in, out[1], err[1]};
+    const int mine[STREAMS] = {in, out[1], err[1]};
 
-    for (size_t k = 0; k < ML_COUNT(mine); k++)
+    if (why == 0)
+        why = ml_program_start(program, "--job", environ, mine, STREAMS, &j->pid);
+    for (size_t k = 0; k < STREAMS; k++)
         if (mine[k] >= 0)
             close(mine[k]);
     if (why == 0) {

@@ -63,10 +63,12 @@ static bool run_command(ml_Session *ss, const char *name, const char *rest, size
     return ok;
 }
 
-static bool run_text(ml_Session *ss, const char *text)
+static bool run_text(ml_Session *ss, const ml_RunCall *call, const char *text)
 {
     size_t marks = strspn(text, "?");
 
+    if (call)
+        return ml_host_apply(ss->host, call);
     if (lacks_colon(ss, text))
         return false;
     switch (ml_language_of_input(text)) {
@@ -211,14 +213,14 @@ static void end_line(ml_Session *ss, Line *l, bool ok)
     ml_tell_after(ss, e);
 }
 
-static bool run_line(ml_Session *ss, const char *text)
+static bool run_line(ml_Session *ss, const ml_RunCall *call, const char *text)
 {
     Line l = {.focus = NULL};
     bool ok = true;
 
     begin_line(ss, &l, text);
     if (l.text.n > 0) {
-        ok = run_text(ss, l.text.p);
+        ok = run_text(ss, call, l.text.p);
         if (l.focus && l.steps)
             finish_steps(ss, &l, ok);
         if (ss->mode == ML_MODE_TYPED && ok)
@@ -238,9 +240,9 @@ bool ml_run(ml_Session *ss, const ml_RunOpts *how, const char *text)
     ml_RunFrame f;
 
     if (!how)
-        return run_line(ss, text);
+        return run_line(ss, NULL, text);
     ml_frame_push(ss, &f, how);
-    bool ok = run_line(ss, text);
+    bool ok = run_line(ss, how->call, text);
 
     ml_frame_pop(ss, &f);
     return ok;

@@ -11,7 +11,8 @@ void ml_frame_push(ml_Session *ss, ml_RunFrame *f, const ml_RunOpts *run)
                        .data = ss->data,
                        .json = ss->json,
                        .prompting = ss->prompting,
-                       .status = ss->status};
+                       .status = ss->status,
+                       .depth = ss->depth};
     if (run->sink.out)
         o->sink.out = run->sink.out;
     if (run->sink.err)
@@ -20,6 +21,8 @@ void ml_frame_push(ml_Session *ss, ml_RunFrame *f, const ml_RunOpts *run)
         ss->mode = run->mode;
     if (run->tells)
         ss->data = run->data;
+    if (run->outermost)
+        ss->depth = 0;
     if (run->as_text)
         ss->json = o->json = false;
     if (run->page > 0) {
@@ -47,6 +50,7 @@ void ml_frame_pop(ml_Session *ss, const ml_RunFrame *f)
     ss->json = f->json;
     o->json = f->out.json;
     ss->prompting = f->prompting;
+    ss->depth = f->depth;
     if (f->run->apart)
         ss->status = f->status;
 }

@@ -66,9 +66,9 @@ static void say_error_data(ml_Session *ss, ml_Failure *f, const char *at,
     ml_data_free(&d);
 }
 
-static void report(ml_Session *ss, ml_Failure *f, bool owned, const char *at,
-                   ml_RenderLevel level)
+void ml_session_report(ml_Session *ss, ml_Failure *f, bool owned, const char *at)
 {
+    ml_RenderLevel level = render_level(ss);
     int status = status_of(ml_failure_code(f));
 
     if (!ss->out.broken) /* else the reader is gone: the program ends, and says why once */
@@ -79,11 +79,6 @@ static void report(ml_Session *ss, ml_Failure *f, bool owned, const char *at,
         ml_failure_free(ss->last);
     ss->last = f;
     ss->last_owned = owned;
-}
-
-void ml_session_report(ml_Session *ss, ml_Failure *f, bool owned, const char *at)
-{
-    report(ss, f, owned, at, render_level(ss));
 }
 
 void ml_session_fail(ml_Session *ss, ML_TAKES ml_Failure *f)
@@ -101,12 +96,7 @@ bool ml_session_error(ml_Session *ss, ml_ErrorCode code, const char *fmt, ...)
     ml_text_vfmt(&t, fmt, ap);
     va_end(ap);
     ml_fail(cx, code, ML_TEXT(ml_text_z(&t)));
-    /* The sentence of a command says what its arguments are; the rule would say it less
-     * well. */
-    report(ss, ml_failure_from(ml_error(cx)), true, NULL,
-           code == ML_E_BAD_ARGUMENT && render_level(ss) == ML_RENDER_BRIEF
-               ? ML_RENDER_FAST
-               : render_level(ss));
+    ml_session_fail(ss, ml_failure_from(ml_error(cx)));
     ml_text_free(&t);
     ml_ctx_unref(cx);
     return false;

@@ -2,6 +2,7 @@
 #include "repl/command/command.h"
 
 #include "repl/keep/record.h"
+#include "repl/session/frame.h"
 #include "repl/view/driver.h"
 #include "repl/view/state/capture.h"
 
@@ -27,14 +28,15 @@ bool cmd_view(ml_Session *ss, const ml_Words *w)
         return false;
     if (keys)
         return ml_view_script(ss, keys, width, height, false);
-    int depth = ss->depth;
+    /* what is done in the panes is recorded as if it had been typed */
+    ml_RunOpts how = {.outermost = ss->depth == 1};
+    ml_RunFrame f;
 
-    if (depth == 1) { /* what is done in the panes is recorded as if it had been typed */
+    if (how.outermost)
         ml_record_panes(ss);
-        ss->depth = 0;
-    }
+    ml_frame_push(ss, &f, &how);
     bool ok = ml_view_terminal(ss);
 
-    ss->depth = depth;
+    ml_frame_pop(ss, &f);
     return ok;
 }

@@ -112,6 +112,23 @@ static bool add_request(ml_View *v, int *x, ml_Request r)
     return ok;
 }
 
+/* What scrolls the page, where there is more of it, what closes it, and what others do. */
+static void draw_page_keys(ml_View *v)
+{
+    ml_Rect in = ml_view_row_rect(v, v->hot_y);
+    int x = 0;
+
+    if ((int)v->page.v.n > ml_view_page_room(v)) {
+        add_hot(v, &x, ML_REQ_NONE, "pgup", "back");
+        add_hot(v, &x, ML_REQ_NONE, "pgdn", "on");
+    }
+    add_hot(v, &x, ML_REQ_NONE, "esc", "close");
+    ml_grid_put_cut(&v->grid, in, x, v->hot_y,
+                    v->grid.w < 60 ? "others work"
+                                   : " other keys do what they do in the panes",
+                    ML_ROLE_DIM);
+}
+
 static void draw_keys(ml_View *v)
 {
     ml_Request can[ML_N_REQUESTS];
@@ -119,15 +136,14 @@ static void draw_keys(ml_View *v)
 
     v->n_hot = 0;
     v->hot_y = v->grid.h - 1;
-    if (v->paging || v->asking || ml_act_open(v)) {
-        if (!v->paging) {
-            add_hot(v, &x, ML_REQ_NONE, "enter", v->asking ? "search" : "apply");
-            if (!v->asking && ml_act_proposes(v))
-                add_hot(v, &x, ML_REQ_NONE, "tab", "propose");
-        } else {
-            add_hot(v, &x, ML_REQ_NONE, "pgup", "back");
-            add_hot(v, &x, ML_REQ_NONE, "pgdn", "on");
-        }
+    if (v->paging) {
+        draw_page_keys(v);
+        return;
+    }
+    if (v->asking || ml_act_open(v)) {
+        add_hot(v, &x, ML_REQ_NONE, "enter", v->asking ? "search" : "apply");
+        if (!v->asking && ml_act_proposes(v))
+            add_hot(v, &x, ML_REQ_NONE, "tab", "propose");
         add_hot(v, &x, ML_REQ_NONE, "esc", "leave");
         return;
     }

@@ -21,11 +21,18 @@ void ml_view_page_scroll(ml_View *v, int top)
 
 /* ---- keys of the page */
 
-void ml_view_page_key(ml_View *v, const ml_Key *k)
+static void close_page(ml_View *v)
+{
+    v->paging = false;
+    ml_rows_reset(&v->page);
+}
+
+bool ml_view_page_key(ml_View *v, const ml_Key *k)
 {
     int room = ml_view_page_room(v), top = v->page_top;
+    ml_Request r = ml_keymap_find(v->ss->keymap, v->in, k);
 
-    switch ((int)ml_keymap_find(v->ss->keymap, ML_PANE_NONE, k)) {
+    switch ((int)r) {
     case ML_REQ_UP: top--; break;
     case ML_REQ_DOWN: top++; break;
     case ML_REQ_PAGE_UP: top -= room; break;
@@ -38,20 +45,19 @@ void ml_view_page_key(ml_View *v, const ml_Key *k)
         break;
     case ML_REQ_FOLD: v->page_left -= v->page_left < 8 ? v->page_left : 8; break;
     case ML_REQ_CANCEL:
-    case ML_REQ_LEAVE:
-    case ML_REQ_OPEN:
-    case ML_REQ_HELP:
-        v->paging = false;
-        ml_rows_reset(&v->page);
-        return;
-    default:
+    case ML_REQ_OPEN: close_page(v); return true;
+    case ML_REQ_NONE:
         if (ml_key_is(k, " "))
             top += room;
         else
-            ml_view_say(v, "Esc leaves this page");
+            ml_view_say(v, "Esc closes this page");
         break;
+    default: /* what means something in the panes means it here */
+        close_page(v);
+        return r == ML_REQ_HELP && v->page_is_help;
     }
     ml_view_page_scroll(v, top);
+    return true;
 }
 
 /* ---- help */
@@ -150,6 +156,7 @@ void ml_do_help(ml_View *v)
 {
     ml_Rows *r = ml_view_page_open(v, "Help");
 
+    v->page_is_help = true;
     say_selected(v, r);
     for (size_t k = 0; k < ML_COUNT(ORDER); k++) {
         ml_Request q = ORDER[k].r;

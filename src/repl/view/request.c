@@ -41,7 +41,7 @@ static void run_number(ml_View *v, const char *command, int number)
     ml_Text t = {0};
 
     ml_text_fmt(&t, "%s%d", command, number);
-    ml_view_run(v, ml_text_z(&t));
+    ml_view_run(v, ml_text_z(&t), NULL);
     ml_text_free(&t);
 }
 

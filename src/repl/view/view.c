@@ -109,16 +109,14 @@ void ml_view_key(ml_View *v, const ml_Key *k)
     bool leaving = v->leaving;
 
     v->leaving = false;
-    if (v->paging) {
-        ml_view_page_key(v, k);
-        return;
-    }
     if (v->asking) {
         ml_view_search_key(v, k);
         return;
     }
     ml_text_clear(&v->message);
     v->message_is_error = false;
+    if (v->paging && ml_view_page_key(v, k))
+        return;
     if (ml_act_open(v)) {
         ml_act_key(v, k);
         if (!ml_act_open(v))

@@ -53,7 +53,9 @@ void ml_view_search_key(ml_View *v, const ml_Key *k);
 bool ml_view_match(const ml_View *v, const char *text, size_t from, size_t *at, size_t *n);
 
 /* ---- page.c */
-void ml_view_page_key(ml_View *v, const ml_Key *k);
+/* Scrolls or closes the page. false: the key means something in the panes; the page is closed,
+ * and the key is still to be done. */
+bool ml_view_page_key(ml_View *v, const ml_Key *k);
 void ml_view_page_scroll(ml_View *v,
                          int top); /* this row first, as far as there are some */
 int ml_view_page_room(const ml_View *v);

@@ -111,7 +111,7 @@ static const LateRow WRONG[] = {
 };
 
 static const LateRow OFF[] = {
-    {"E613", 1, 2, 6, "read this one with the option `archaic`",
+    {"E613", 1, 2, 6, "read this one with {archaic = true}",
      "@script\ndef f():\n    pass\n"},
     {"E301", 3, 17, 4, "undefined name `grid`",
      NEW "    for i, j in grid(8, 8):\n        A[i, j] = 1.0\n"},

@@ -44,7 +44,7 @@ static ml_Cv block(ml_Eval *ev, ml_Args *a)
                                    "axes in the header of a block are the form of 2020");
 
             ml_report_help(ev->rep, d,
-                           "read the text with the option archaic, or write T.axis");
+                           "read the text with {archaic = true}, or write T.axis");
             return ml_cv_poison();
         }
         *axes = a->v[0].v;

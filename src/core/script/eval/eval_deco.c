@@ -133,8 +133,8 @@ bool ml_ev_is_prim_func(ml_Eval *ev, const ml_Node *nd, bool say)
         }
         if (say && (ml_str_eq(name, ml_str("script")) || ml_str_eq(name, ml_str("tir"))))
             ml_report(ev->rep, ML_E_E613, last->at,
-                      "`%s` is a decorator of older texts; read this one with the option "
-                      "`archaic`",
+                      "`%s` is a decorator of older texts; read this one with "
+                      "{archaic = true}",
                       name.p);
         else if (say)
             ml_report(ev->rep, ML_E_E613, last->at,

@@ -304,7 +304,8 @@ static ml_Cv undefined(ml_Eval *ev, ml_Sym *sym, ml_Place at)
     d = ml_report(ev->rep, ML_E_E301, at, "undefined name `%.*s`%s", (int)sym->name.n,
                   sym->name.p, ml_nearest_text(ev->cx, &near, ""));
     if (ml_ev_builtin(sym->name))
-        ml_report_help(ev->rep, d, "write `T.%.*s`; older texts are read with archaic",
+        ml_report_help(ev->rep, d,
+                       "write `T.%.*s`; older texts are read with {archaic = true}",
                        (int)sym->name.n, sym->name.p);
     return ml_cv_poison();
 }

@@ -464,11 +464,8 @@ static int interpret(lua_State *L)
     ml_Ctx **cx = bind_fork(L, p.cx); /* no Lua function between here and its end */
     bool ok = ml_interpret(*cx, p.m, f, args, f->n_params, &o, &r);
 
-    if (!ok) {
-        if (r.loops && *r.loops)
-            ml_error_note(*cx, "at %s", r.loops);
+    if (!ok)
         return bind_raise_box(L, cx);
-    }
     ml_RunArg result = r.result;
 
     ml_ctx_unref(*cx);

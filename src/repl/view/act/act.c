@@ -1,9 +1,9 @@
 /*
  * act - requests that schedule: from a key to a call on the focus.
  *
- * What needs no choice is run at once; the rest opens a prompt, a menu or a choice. Every
- * line goes through ml_view_run, so that undo, trace and echo are those of a typed line.
- * Source: interaction 10.
+ * What needs no choice is done at once; the rest opens a prompt, a menu or a choice. A call
+ * is applied as it is, its line is printed for the log: undo, trace and echo are those of a
+ * typed line. Source: interaction 10.
  */
 #include "repl/view/act/act.h"
 
@@ -75,12 +75,19 @@ void ml_act_leave(ml_View *v)
 
 bool ml_act_run(ml_View *v, const char *line)
 {
-    bool ok;
-
     ml_act_forget_trial(v->act);
-    ok = ml_view_run(v, line);
-    ml_view_follow(v);
-    return ok;
+    return ml_view_run(v, line, NULL);
+}
+
+/* A call with its line; one whose arguments are more than data is read by Lua. */
+static bool apply(ml_View *v, const char *line, const ml_ActCall *c)
+{
+    ml_RunCall call;
+
+    if (!ml_act_read(v, v->act->tmp, c, &call))
+        return ml_act_run(v, line);
+    ml_act_forget_trial(v->act);
+    return ml_view_run(v, line, &call);
 }
 
 bool ml_act_do(ml_View *v, const ml_ActCall *c)
@@ -89,7 +96,7 @@ bool ml_act_do(ml_View *v, const ml_ActCall *c)
 
     if (!line)
         ml_view_say(v, "%s has no name that means it alone", ml_view_name(v, v->node));
-    return line && ml_act_run(v, line);
+    return line && apply(v, line, c);
 }
 
 static void forget_last(ml_Act *a)
@@ -141,7 +148,7 @@ bool ml_act_run_at(ml_View *v, ml_Request r, const char *line, const ml_ActCall 
     bool is_block = about && ml_act_block(v, c->args.v[at].node);
     ml_ActCall call = fixed(v, cx, c, at);
     const char *kept = ml_strdup(cx, ml_str(line));
-    bool ok = ml_act_run(v, kept);
+    bool ok = apply(v, kept, c);
 
     if (!ok || !about) {
         ml_ctx_unref(cx);
@@ -170,13 +177,13 @@ static void repeat_call(ml_View *v)
     arg->node = b ? b->tag : !a->last_block && ml_act_for(v, v->node) ? v->node : 0;
     const char *line = arg->node ? ml_act_print(v, a->tmp, &a->last_call) : NULL;
 
-    *arg = was;
     if (line)
-        ml_act_run(v, line);
+        apply(v, line, &a->last_call);
     else if (a->last_block && !b)
         ml_view_say(v, "%s", ml_text_z(&a->why));
     else
         ml_view_say(v, "%s was about a loop: select one", a->last_line);
+    *arg = was;
 }
 
 void ml_act_again(ml_View *v)

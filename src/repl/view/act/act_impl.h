@@ -65,7 +65,7 @@ struct ml_ActItem {
     const char *key;          /* another word that the filter finds it by, or NULL */
     ml_ActCall call;          /* run when it is taken, */
     const char *line;         /* and its line, or a command; NULL: pick does it */
-    const char *also;         /* tried when the line does not work, or NULL */
+    ml_ActCall also;          /* tried when that does not work */
     ml_ActPick *pick;         /* what else happens then; NULL: nothing */
     const ml_Primitive *prim; /* whether and how it could be called here is looked for */
     uint8_t rank;             /* smaller ones come first; illegal ones last */
@@ -157,11 +157,11 @@ void ml_act_leave(ml_View *v);
 /* Opens it, in the arena of the key at work; what was open closes. */
 void ml_act_start(ml_View *v, ml_ActOpen what, ml_Request r);
 void ml_act_close(ml_View *v);
-/* Runs a line of Lua or a command as if typed. The selection follows. */
+/* Runs a command, or Lua that somebody wrote, as if typed. The selection follows. */
 bool ml_act_run(ml_View *v, const char *line);
-/* Runs a call, which tells its line. */
+/* Applies a call, which tells its line. */
 bool ml_act_do(ml_View *v, const ml_ActCall *c);
-/* Runs the line of a call about a node, which `.` repeats at others. */
+/* Applies a call about a node, told as `line`, which `.` repeats at others. */
 bool ml_act_run_at(ml_View *v, ml_Request r, const char *line, const ml_ActCall *c,
                    ml_Uid node);
 /* Whether the selected node is of a kind that the request works on. */
@@ -181,6 +181,9 @@ void ml_act_arg_typed(const ml_View *v, ml_Ctx *cx, ml_ActCall *c, const char *t
                       ml_Uid node);
 /* split("k", {auto, 4}); in cx. NULL: a node of it cannot be said by a name. */
 const char *ml_act_print(const ml_View *v, ml_Ctx *cx, const ml_ActCall *c);
+/* The call as it is applied, in cx. false: an argument is more than literals and lists of
+ * them, so that the line must be read by Lua; or it is wrong, which that tells. */
+bool ml_act_read(const ml_View *v, ml_Ctx *cx, const ml_ActCall *c, ml_RunCall *out);
 /* The bytes of the argument that a text begins with. */
 size_t ml_act_arg_length(const char *text);
 

@@ -2,6 +2,8 @@
  * call - a call of a primitive as requests make it: nodes stay nodes until its line is
  * wanted, for the log, a trial, a prompt. So it can be made again about another node.
  */
+#include "moonloop/primitives/call_text.h"
+#include "repl/host/host.h"
 #include "repl/view/act/act_impl.h"
 
 void ml_act_arg_node(ml_Ctx *cx, ml_ActCall *c, ml_Uid node, ml_HandleKind want)
@@ -108,4 +110,68 @@ void ml_act_arg_typed(const ml_View *v, ml_Ctx *cx, ml_ActCall *c, const char *t
             ml_act_arg(cx, c, ml_strdup(cx, arg));
         text += n + (text[n] == ',');
     }
+}
+
+/* ---- as data */
+
+typedef struct Naming {
+    const ml_View *v;
+    ml_Ctx *cx;
+    const ml_ActCall *c;
+} Naming;
+
+/* node_3 is the node of argument 3; other names are the user's. */
+static const char NODE[] = "node_";
+
+static bool value_of(void *user, ml_Str name, int64_t element, ml_Arg *out)
+{
+    const Naming *n = user;
+    size_t k, head = sizeof NODE - 1;
+
+    if (name.n <= head || memcmp(name.p, NODE, head) != 0)
+        return ml_host_held_arg(n->v->ss->host, name, element, n->cx, out);
+    for (k = 0; head < name.n && name.p[head] >= '0' && name.p[head] <= '9'; head++)
+        k = 10 * k + (size_t)(name.p[head] - '0');
+    if (k >= n->c->args.n || !n->c->args.v[k].node || element)
+        return false;
+    ml_Uid node = n->c->args.v[k].node;
+
+    *out =
+        ML_ARG_HANDLE(((ml_Handle){ml_act_for(n->v, node) ? ML_H_LOOP : ML_H_BLOCK, node}));
+    return true;
+}
+
+/* It is the primitive, whatever a name of the user's means. */
+static bool means(void *user, ml_Str receiver, ml_Str prim)
+{
+    const Naming *n = user;
+
+    return receiver.n == 0 && ml_str_eq(prim, ml_str(n->c->prim));
+}
+
+bool ml_act_read(const ml_View *v, ml_Ctx *cx, const ml_ActCall *c, ml_RunCall *out)
+{
+    Naming n = {v, cx, c};
+    ml_CallNames names = {&n, value_of, means};
+    ml_CallText call;
+    ml_Text t = {0};
+
+    ml_text_fmt(&t, "%s(", c->prim);
+    for (size_t k = 0; k < c->args.n; k++) {
+        const ml_ActArg *g = &c->args.v[k];
+
+        ml_text_add(&t, k ? ", " : "");
+        if (g->node)
+            ml_text_fmt(&t, g->braced ? "{%s%zu}" : "%s%zu", NODE, k);
+        else
+            ml_text_add(&t, g->lua ? g->lua : "nil");
+    }
+    ml_text_char(&t, ')');
+    ml_Str rest = ml_str(ml_text_into(cx, &t));
+    bool ok = ml_parse_call(cx, &rest, &names, &call) && strspn(rest.p, " ") == rest.n;
+
+    ml_error_clear(cx);
+    if (ok)
+        *out = (ml_RunCall){call.prim, call.args, call.n};
+    return ok;
 }

@@ -43,28 +43,35 @@ static ml_ActItem *taken_at(ml_Act *a, uint8_t place)
     return NULL;
 }
 
-/* reorder("k", "i"): the marked loops in their order. NULL: too few. */
-static const char *order_line(ml_View *v)
+/* reorder("k", "i"): the marked loops in their order. Without a primitive: too few. */
+static ml_ActCall order_now(ml_Act *a)
 {
-    ml_Act *a = v->act;
-    ml_ActCall c = {.prim = "reorder"};
+    ml_ActCall c = {.prim = a->n_taken > 1 ? "reorder" : NULL};
 
     for (uint8_t place = 1; place <= a->n_taken; place++)
         ml_act_arg_node(a->cx, &c, taken_at(a, place)->uid, ML_H_LOOP);
-    return a->n_taken > 1 ? ml_act_print(v, a->cx, &c) : NULL;
+    return c;
 }
 
-/* The line of what is chosen by now; NULL: none yet. */
-static const char *line_now(ml_View *v)
+/* What is chosen by now; without a primitive: nothing yet. */
+static ml_ActCall call_now(ml_View *v)
 {
     ml_Act *a = v->act;
     ml_ActItem *it = item_at(a, a->open == ML_ACT_DRAG ? a->onto : v->node);
 
     if (a->open == ML_ACT_ORDER)
-        return order_line(v);
-    if (it && it->also && !it->tried)
+        return order_now(a);
+    if (it && it->also.prim && !it->tried)
         ml_act_try_item(v, it);
-    return it ? it->line : NULL;
+    return it ? it->call : (ml_ActCall){0};
+}
+
+/* Its line, or NULL. */
+static const char *line_now(ml_View *v)
+{
+    ml_ActCall c = call_now(v);
+
+    return c.prim ? ml_act_print(v, v->act->cx, &c) : NULL;
 }
 
 static void look(ml_View *v)
@@ -296,8 +303,10 @@ static void take(ml_View *v)
         ml_act_begin(v, ML_REQ_RFACTOR, 1);
         return;
     }
+    ml_ActCall c = call_now(v);
+
     ml_view_select(v, node); /* what was moved stays selected */
-    ok = order ? ml_act_run(v, line) : ml_act_run_at(v, a->req, line, &it->call, node);
+    ok = order ? ml_act_do(v, &c) : ml_act_run_at(v, a->req, line, &c, node);
     if (ok)
         ml_act_close(v);
     else
@@ -417,10 +426,8 @@ static void begin_drag(ml_View *v, ml_Uid a)
         if (ml_act_for(v, a) && k != from) {
             add(v, all.v[k], move_to(v, &all, from, k));
         } else if (k != from) { /* the block under a loop */
-            ml_ActCall also = of_block(v, "reverse_compute_at", a, all.v[k]);
-
             add(v, all.v[k], of_block(v, "compute_at", a, all.v[k]))->also =
-                ml_act_print(v, act->cx, &also);
+                of_block(v, "reverse_compute_at", a, all.v[k]);
         }
     ml_act_try_items(v, ml_loop_now() + ml_act_ms(v, EAGER_MS));
 }
@@ -428,15 +435,15 @@ static void begin_drag(ml_View *v, ml_Uid a)
 static void let_go(ml_View *v, ml_Uid a, ml_Uid b)
 {
     ml_Act *act = v->act;
-    const char *line = act->onto ? line_now(v) : NULL;
+    ml_ActCall c = act->onto ? call_now(v) : (ml_ActCall){0};
 
-    if (!line && b && b != a)
+    if (!c.prim && b && b != a)
         ml_view_say(v, "%s cannot be moved there: %s", ml_name_of(v->ss->focus, a),
                     ml_act_for(v, a) ? "that is no loop of its own nest"
                                      : "a block goes under a loop");
-    ml_act_close(v);
-    if (line)
-        ml_act_run(v, line);
+    ml_act_close(v); /* what was open is there until the end of the key */
+    if (c.prim)
+        ml_act_do(v, &c);
 }
 
 void ml_act_drag(ml_View *v, ml_Uid a, ml_Uid b, bool drop)

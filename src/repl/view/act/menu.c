@@ -82,14 +82,18 @@ void ml_act_try_item(ml_View *v, ml_ActItem *it)
         try_primitive(v, it);
         return;
     }
+    const char *also = it->also.prim ? ml_act_print(v, a->cx, &it->also) : NULL;
+
     it->state = ML_TRIAL_FAILS;
     for (const char *line = it->line; line;
-         line = t.kind != ML_TRIAL_WORKS && line != it->also ? it->also : NULL) {
+         line = t.kind != ML_TRIAL_WORKS && line != also ? also : NULL) {
         ml_trial_free(&t);
         ml_trial(v->ss, line, ml_act_ms(v, ITEM_MS), false, &t);
         it->state = (uint8_t)t.kind;
-        if (line == it->also && t.kind == ML_TRIAL_WORKS)
+        if (line == also && t.kind == ML_TRIAL_WORKS) {
             it->line = line;
+            it->call = it->also;
+        }
     }
     if (t.kind == ML_TRIAL_FAILS || tells_more(&t)) {
         const char *says = first_line(a->cx, ml_text_z(&t.says));

@@ -74,6 +74,7 @@ ml_Rows *ml_view_page_open(ml_View *v, const char *title)
     ml_text_clear(&v->page_title);
     ml_text_add(&v->page_title, title);
     v->paging = true;
+    v->page_is_help = false;
     v->page_top = v->page_left = 0;
     return &v->page;
 }
@@ -116,16 +117,78 @@ static ml_Str first_line(const char *p)
     return (ml_Str){p, n};
 }
 
-/* What the line said, its results before its errors: begun in the message row, whole in the
- * log; what was typed gets a page when it is longer. */
-static void tell(ml_View *v, bool ok, ml_Text *out, const char *err)
+/* What there was before a line. */
+typedef struct Before {
+    ml_Schedule *s;
+    int versions;
+    const ml_Failure *last;
+} Before;
+
+static Before before_line(const ml_Session *ss)
+{
+    return (Before){.s = ss->focus,
+                    .versions = ss->focus ? ml_schedule_n_versions(ss->focus) : 0,
+                    .last = ss->last};
+}
+
+/* The last step of those that the line made; false: it made none. */
+static bool say_step(ml_View *v, const Before *b)
+{
+    ml_Schedule *s = v->ss->focus;
+    int at = s ? ml_schedule_version(s) : -1, more = -1;
+    ml_Step step, other;
+    ml_Text t = {0};
+
+    if (s == NULL || s != b->s || at < b->versions || !ml_version_step(s, at, &step) ||
+        !step.headline)
+        return false;
+    for (int k = at; k >= b->versions && ml_version_step(s, k, &other); k = other.parent)
+        more++;
+    ml_text_fmt(&t, "[%d] %s", at, step.headline);
+    if (more > 0)
+        ml_text_fmt(&t, "   and %d step%s before it", more, more == 1 ? "" : "s");
+    if (step.check)
+        ml_text_fmt(&t, "   check %s", step.check);
+    for (size_t k = 0; k < step.n_notes; k++)
+        ml_text_fmt(&t, "   note: %s", step.notes[k]);
+    ml_view_say(v, "%s", ml_text_z(&t));
+    ml_text_free(&t);
+    return true;
+}
+
+/* The columns of text that a page can show. */
+static int page_columns(const ml_View *v)
+{
+    return v->grid.w > 40 ? v->grid.w - 4 : 40;
+}
+
+/* Its sentence, with the code where that fits beside it. */
+static bool say_failure(ml_View *v, const Before *b)
+{
+    const ml_RenderOpts opts = {.level = ML_RENDER_FAST, .width = page_columns(v)};
+    ml_Text t = {0};
+
+    if (v->ss->last == NULL || v->ss->last == b->last)
+        return false;
+    ml_failure_render(v->ss->last, &t, &opts);
+    ml_view_say(v, "%.*s", (int)strcspn(ml_text_z(&t), "\n"), ml_text_z(&t));
+    ml_text_free(&t);
+    return true;
+}
+
+/* What came of the line: the step or the error itself; of what made neither, the line that it
+ * printed first. All of it goes to the log, and what was typed gets a page when it is longer. */
+static void tell(ml_View *v, const Before *b, bool ok, ml_Text *out, const char *err)
 {
     const char *z = ml_text_z(out);
-    ml_Str first = first_line(*z && ok ? z : err);
 
-    if (first.n == 0)
-        first = first_line(*z ? z : err);
-    ml_view_say(v, "%.*s", (int)first.n, first.p);
+    if (ok ? !say_step(v, b) : !say_failure(v, b) && !say_step(v, b)) {
+        ml_Str first = first_line(*z && ok ? z : err);
+
+        if (first.n == 0)
+            first = first_line(*z ? z : err);
+        ml_view_say(v, "%.*s", (int)first.n, first.p);
+    }
     v->message_is_error = !ok;
     ml_text_add(out, err);
     ml_view_log(v, ml_text_z(out), out->n);
@@ -133,14 +196,14 @@ static void tell(ml_View *v, bool ok, ml_Text *out, const char *err)
         show_page(v, ml_text_z(&v->lua), ml_text_z(out));
 }
 
-bool ml_view_run(ml_View *v, const char *line)
+bool ml_view_run(ml_View *v, const char *line, const ml_RunCall *call)
 {
     ml_Session *ss = v->ss;
     ml_Text out = {0}, err = {0}, all = {0};
-    ml_RunOpts run = {.sink = {&out, &err},
-                      .mode = ML_MODE_TYPED,
-                      .page = v->grid.w > 40 ? v->grid.w - 4 : 40};
+    ml_RunOpts run = {
+        .sink = {&out, &err}, .mode = ML_MODE_TYPED, .page = page_columns(v), .call = call};
     char *kept = ml_heap_text(line); /* it may lie in what the run changes */
+    Before before = before_line(ss);
 
     ml_interrupt_answer();
     ml_text_clear(&v->lua);
@@ -152,7 +215,7 @@ bool ml_view_run(ml_View *v, const char *line)
     ml_capture_read(&all); /* what was printed past the session */
     ml_text_add(&all, ml_text_z(&out));
     ml_view_follow(v);
-    tell(v, ok, &all, ml_text_z(&err));
+    tell(v, &before, ok, &all, ml_text_z(&err));
     ml_text_free(&all);
     if (ss->quit)
         v->quit = v->end = true;

@@ -9,7 +9,7 @@
 #ifndef ML_REPL_VIEW_STATE_VIEW_H
 #define ML_REPL_VIEW_STATE_VIEW_H
 
-#include "repl/session/session.h"
+#include "repl/session/frame.h"
 #include "repl/view/state/layout.h"
 #include "repl/view/state/rows.h"
 
@@ -110,6 +110,7 @@ struct ml_View {
     ml_Text ask;
 
     bool paging;
+    bool page_is_help; /* the key that opened it closes it */
     ml_Rows page;
     ml_Text page_title;
     int page_top, page_left;
@@ -170,9 +171,10 @@ void ml_view_follow(ml_View *v);
 void ml_view_stale(ml_View *v);
 
 /* ---- lines, and what is said (run.c) */
-/* Runs a line of Lua or a command as if typed; what it prints becomes the message (first
- * line) and goes to the log of pane 7. false: it failed. */
-bool ml_view_run(ml_View *v, const char *line);
+/* Runs a line of Lua or a command as if typed; call: applied in its place, or NULL. The
+ * message is the step that it made or the error, else what it printed first; all it printed
+ * goes to the log of pane 7. false: it failed. */
+bool ml_view_run(ml_View *v, const char *line, const ml_RunCall *call);
 /* The message row says this until the next key. */
 void ml_view_say(ml_View *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* More lines for the log of pane 7: what programs and libraries printed. */
