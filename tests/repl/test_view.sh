@@ -72,14 +72,14 @@ key A
 wait idle
 expect "2 Program ─"
 expect "A Assembly"
-expect "▏8     vf"
+expect "▏8  vf"
 key 2 end
-expect " 7     "
-expect "▏8     v"
+expect " 7  "
+expect "▏8  v"
 key up
 expect "▏7         C[vi, vj] = T.float32(0.0)"
-expect "▏7     "
-expect-not "▏8     v"
+expect "▏7  "
+expect-not "▏8  v"
 key tab end pgup pgup pgup home down down down
 expect "A Assembly"
 key L
@@ -100,6 +100,27 @@ resize 120x26
 expect-not "A Assembly"
 K
 verdict 'code stands beside the program where there is room, tied to its lines'
+for size in 80x24 120x36; do
+    play $size <<'K'
+key A
+wait idle
+expect " instructions an iteration"
+expect "spill"
+expect "hottest inner loop"
+key 2 end
+wait idle
+expect "spill"
+resize 40x12
+wait idle
+expect " instructions an iteration"
+expect-not "…"
+key pgup pgup pgup pgup
+expect-not "…"
+key home
+expect-not "…"
+K
+    verdict "at $size what code comes to stays above it, and no instruction is cut"
+done
 if [ -x "${MOONLOOP%/*}/moonloop-draw" ]; then
     play 80x24 <<'K'
 key g
@@ -227,9 +248,12 @@ keys C-c && sees 'q leads back to the prompt'
 verdict 'Ctrl-C ends nothing'
 within rests
 verdict 'it sleeps while nothing is to be done'
-for _ in 1 2 3 4 5; do # ^Z also while it draws
-    keys C-c C-z && sees 'Stopped' && within at_shell && restored && line 'fg' && sees '3 Block k' && sees '5 Steps' || break
-done
+suspends() { # ^Z also while it draws
+    for _ in 1 2 3 4 5; do
+        keys C-c C-z && sees 'Stopped' && within at_shell && restored && line 'fg' && sees '3 Block k' && sees '5 Steps' || return 1
+    done
+}
+suspends
 verdict 'Ctrl-Z gives the terminal back, and fg takes it again'
 keys q && ends_in 'mm v0>'
 verdict 'q returns to the prompt'

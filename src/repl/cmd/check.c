@@ -156,7 +156,9 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     f = start.func;
     expect(ss, cx, &start, a);
     expect(ss, cx, &now, a);
-    if (ml_count_iterations(cx, f, a->o.sizes, a->o.n_sizes) > LONG_RUN)
+    int64_t count = ml_count_iterations(cx, f, a->o.sizes, a->o.n_sizes);
+
+    if (count > LONG_RUN && count != ML_INF)
         ml_err_line(&ss->out,
                     "checking: the start version runs first, which takes a while; "
                     "Ctrl-C ends it");

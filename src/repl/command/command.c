@@ -14,6 +14,7 @@
 
 #include "moonloop/core/json/data.h"
 #include "moonloop/core/script/report.h"
+#include "moonloop/primitives/habits.h"
 #include "repl/command/house.h"
 #include "repl/out/interrupt.h"
 #include "repl/screen/write_all.h"
@@ -60,7 +61,9 @@ const ml_Command *ml_command_find(const char *name, ml_Text *why)
 
         for (size_t k = 0; k < ml_n_commands; k++)
             ml_nearest_try(&near, ml_str(ml_commands[k].name));
-        if (near.best.n)
+        if (ml_habit(name))
+            ml_text_fmt(why, "no command :%s; instead: %s", name, ml_habit(name));
+        else if (near.best.n)
             ml_text_fmt(why, "no command :%s; did you mean :%s?", name, near.best.p);
         else
             ml_text_fmt(why, "no command :%s; :help commands lists them", name);

@@ -7,7 +7,6 @@
 #include "repl/line/hint.h"
 
 #include "repl/bind/schedule/calls.h"
-#include "repl/cmd/help.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/line/scan.h"
@@ -55,7 +54,7 @@ static bool find_signature(ml_Session *ss, ml_Ctx *cx, ml_Str chain, Signature *
 
         s->prim = ml_primitive_find(plain);
         if (s->prim) {
-            ml_help_signature(&s->text, s->prim);
+            ml_primitive_signature(&s->text, s->prim);
             ml_text_add(&s->doc, s->prim->summary);
             return true;
         }

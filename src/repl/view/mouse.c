@@ -20,9 +20,9 @@ static ml_PaneId pane_at(const ml_View *v, int x, int y)
 /* The row at the place; -1: none is there. */
 static int row_at(ml_View *v, ml_PaneId id, int y)
 {
-    int row = v->pane[id].top + y - v->pane[id].at.y;
+    int row = ml_view_row_at(v, id, y - v->pane[id].at.y);
 
-    return row >= 0 && row < (int)ml_view_rows(v, id)->v.n ? row : -1;
+    return row >= v->pane[id].rows.head && row < (int)ml_view_rows(v, id)->v.n ? row : -1;
 }
 
 /* ---- borders */

@@ -190,8 +190,11 @@ const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id);
 const ml_Row *ml_view_row(ml_View *v, ml_PaneId id); /* under the cursor; NULL: none */
 /* Puts the cursor on a row of the pane (clipped) and selects what it stands for. */
 void ml_view_go(ml_View *v, ml_PaneId id, int row);
-/* Rows that fit; at least 1. */
+/* Rows that stay at the top of the pane; rows that fit below them, at least 1; the row that
+ * stands y rows below the top. */
+int ml_view_head(const ml_View *v, ml_PaneId id);
 int ml_view_room(const ml_View *v, ml_PaneId id);
+int ml_view_row_at(const ml_View *v, ml_PaneId id, int y);
 void ml_view_scroll(ml_View *v, ml_PaneId id, int by);
 void ml_view_fold(ml_View *v, ml_Uid node, bool fold);
 /* Whether the row is of the selected node: its own, or of something below it. */
