@@ -139,7 +139,7 @@ static void draw_rows(ml_View *v, ml_PaneId id)
             ml_grid_attr(&v->grid, (ml_Rect){line.x + line.w - 1, line.y, 1, 1},
                          ML_ATTR_ON_CURSOR);
         } else if (linked && id == ML_PANE_LOOPS && row->node == v->node) {
-            ml_grid_attr(&v->grid, line, ML_ATTR_ON_LINKED);
+            ml_grid_attr(&v->grid, line, ML_ATTR_ON_LINKED | ML_ATTR_BOLD);
             ml_grid_put(&v->grid, line, line.x + line.w - 1, line.y, "◀", ML_ROLE_STRONG);
         }
     }
