@@ -418,6 +418,41 @@ static void a_preview_marks_the_lines_that_would_change(void **state)
     assert_false(ml_act_preview(&f->v, &f->rows));
 }
 
+static void add_new_rows(const ml_Rows *r, ml_Text *out)
+{
+    for (size_t k = 0; k < r->v.n; k++)
+        if (r->v.v[k].changed || r->v.v[k].sign == '+')
+            ml_text_fmt(out, "%s\n", r->v.v[k].text);
+}
+
+static void a_step_marks_the_lines_that_its_preview_marked(void **state)
+{
+    static const char *const LINES[] = {"split(\"j\", {auto, 4})", "reorder(\"k\", \"i\")",
+                                        "decompose_reduction(\"C\", \"k\")",
+                                        "cache_read(\"C_update\", \"A\", \"local\")",
+                                        "compute_at(\"A_local\", \"j_0\")"};
+    Fixture *f = *state;
+    ml_Text would = {0}, is = {0};
+
+    for (size_t k = 0; k < ML_COUNT(LINES); k++) {
+        ml_text_clear(&would);
+        ml_text_clear(&is);
+        ask(f, ML_REQ_COMMAND);
+        key(f, "backspace");
+        type(f, LINES[k]);
+        ml_rows_reset(&f->rows);
+        assert_true(ml_act_preview(&f->v, &f->rows));
+        add_new_rows(&f->rows, &would);
+        key(f, "enter");
+        assert_int_equal(version(f), k + 1);
+        add_new_rows(ml_view_rows(&f->v, ML_PANE_PROGRAM), &is);
+        assert_true(is.n > 0);
+        assert_string_equal(ml_text_z(&is), ml_text_z(&would));
+    }
+    ml_text_free(&would);
+    ml_text_free(&is);
+}
+
 /* Lines that only go away leave a mark where they stood, and the title counts them. */
 static void a_preview_marks_where_lines_are_gone(void **state)
 {
@@ -1319,6 +1354,7 @@ int main(void)
         EACH(split_asks_for_factors_and_tries_each_key),
         EACH(one_factor_alone_is_the_inner_one),
         EACH(a_preview_marks_the_lines_that_would_change),
+        EACH(a_step_marks_the_lines_that_its_preview_marked),
         EACH(a_preview_marks_where_lines_are_gone),
         EACH(a_preview_begins_above_the_menu),
         EACH(leaving_a_prompt_leaves_no_trace),
