@@ -288,6 +288,7 @@ static void help_fits_the_screen(void **state)
         "refused when it breaks one of these rules\n"
         "  bad-argument             every argument has the type and range its parameter\n"
         "                           asks for\n"
+        "  duplicate-loop           each loop is given once\n"
         "  loop-annotated           the loop has no annotations and no thread binding\n"
         "  loop-step                primitives work on loops with step 1\n"
         "  not-parent               the loops are nested directly in each other,\n"

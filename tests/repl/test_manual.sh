@@ -35,7 +35,18 @@ sed 's/^--/-l /' options >fish_options
 missing manual.fish fish_options
 verdict 'fish completes all options'
 
-# ---- well formed
+# ---- well formed: an example that is about bytes that are no text shows where they are
+cat >utf8.lua <<'E'
+for _, file in ipairs { "manual.man", "manual.html", "manual.bash", "manual.zsh", "manual.fish" } do
+  local text = io.open(file):read("a")
+  local n, at = utf8.len(text)
+  assert(#text > 1000 and n, ("%s: byte %s is not UTF-8: %q"):format(file, at, text:sub((at or 1) - 60, at)))
+end
+E
+"$MOONLOOP" -b utf8.lua 2>why
+verdict 'every byte of the manual is valid UTF-8'
+grep -q 'pas�s' manual.html
+verdict 'shows a byte that is no text as one'
 bash -n manual.bash 2>why
 verdict 'bash reads its completion'
 [ "$(bash -c 'source ./manual.bash; compopt() { :; }
@@ -66,7 +77,8 @@ for id in text:gmatch('href="#([^"]*)"') do
   links = links + 1
 end
 assert(links > 300, links .. " links")
-assert(not html:find("\27", 1, true), "an escape sequence")
+local control = html:find("[^\n\t\32-\255]")
+assert(not control, "a control character: " .. html:sub((control or 1) - 40, control))
 E
 "$MOONLOOP" -b check.lua 2>why
 verdict 'the page is well formed, and every link of it leads somewhere'

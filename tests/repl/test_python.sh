@@ -93,8 +93,8 @@ hint 'if x == 3:' 'if x == 3 then … end'
 hint 'while x:' 'while x do … end'
 hint 'x += 1' 'x = x + 1; there is no +='
 hint 's[C].split(i, factor=4)' 's:split(loop, …): a step takes its block or loop, there are no stages'
-typed "$mm" 'l = s:get_loops("C")' 'split(l, {8, 8})' '#l' '# a comment' '# word' 'print(s.get_loops("C")[1])'
-grep -q 'one is needed, and this is a list of 3: i, j = table.unpack(list)' err && grep -qx 3 out && grep -qx i out &&
+typed "$mm" 'l = s:get_loops("C")' 'split(l, {8, 8})' '#l' '# word' 'print(s.get_loops("C")[1])' '# a comment' '' 'print("last")'
+grep -q 'one is needed, and this is a list of 3: i, j = table.unpack(list)' err && grep -qx 3 out && grep -qx i out && grep -qx last out &&
     [ "$(grep -c '^error' err)" = 1 ]
 verdict 'a list in the place of a loop is told; comments are none'
 typed "$mm" 'split("i", {8, 8}' ')' 'function f(a)' 'return a' 'end' 'f(2)' 'split("j" 3)' 'f(factors=[' '8]' ')'

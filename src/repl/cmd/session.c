@@ -244,7 +244,7 @@ bool cmd_source(ml_Session *ss, const ml_Words *w)
 {
     if (w->n != 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":source FILE");
-    return ml_input_run_file(ss, w->v[0]);
+    return ml_input_run_file(ss, w->v[0], 0, NULL);
 }
 
 /* ---- :set */

@@ -107,6 +107,17 @@ static void add_method_hint(ml_Text *at, const char *what)
                     at->n ? "\n" : "", len, what + n, len, what + n);
 }
 
+/* What Lua's own words leave open of a line as it would stand in Python. */
+static void add_note(ml_Text *at, const char *what)
+{
+    if (strstr(what, "']' expected near ','"))
+        ml_text_fmt(
+            at,
+            "%s  note   Lua has no [i, j]: an element of a te tensor is A(i, j), one "
+            "of a table of tables t[i][j]",
+            at->n ? "\n" : "");
+}
+
 static void report_text(ml_Host *h, const char *msg, bool typed)
 {
     ml_Session *ss = h->ss;
@@ -145,8 +156,10 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
     } else if (ml_streq(what, "not enough memory"))
         ml_fail(cx, ML_E_OUT_OF_MEMORY,
                 ML_NUMBER("bytes", ml_setting_int(&ss->set, ML_SET_memory_limit) << 20));
-    else
+    else {
         ml_fail(cx, ML_E_LUA_ERROR, ML_TEXT(what));
+        add_note(&at, what);
+    }
     ml_session_report(ss, ml_failure_from(ml_error(cx)), true, ml_text_z(&at));
     ml_text_free(&at);
     ml_text_free(&said);

@@ -18,6 +18,7 @@ struct ml_Host {
     const char *line; /* what is being run, or NULL */
     ml_Text typed;    /* of the last result: the name that the line was, `a.b`; or empty */
     ml_Text kept;     /* the line that was asked about last; empty: none */
+    ml_Text preamble; /* imports that were typed before a program */
     int kept_chunk;   /* what Lua made of it: a function, or (by kept_status) an error */
     int kept_status;
     ml_Text python;    /* what the kept line is in Lua, when it is Python; else empty */

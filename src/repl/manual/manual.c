@@ -92,8 +92,9 @@ static void usage(ml_ManualPage *p)
     p->form->paragraph(
         p, "moonloop [options] [FILE [ARGS…]]. FILE by its suffix: .lua a script; .py .tir "
            ".tvm a program, opened; .json a saved schedule, replayed; .txt .mls session "
-           "text; - a Lua chunk from standard input. Standard input that is no terminal is "
-           "read as session text.");
+           "text; - a Lua chunk from standard input. At a terminal the prompt follows on a "
+           "program, a saved schedule, and a .lua that :save wrote. Standard input that is "
+           "no terminal is read as session text.");
     ml_options_each(add_option, p);
 }
 

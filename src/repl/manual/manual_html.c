@@ -4,17 +4,26 @@
 
 #include "config.h"
 
-static void add_escaped(ml_Text *t, const char *z)
+/* Whatever an example printed, the page is valid UTF-8 without control characters. */
+static void add_escaped(ml_Text *t, const char *text)
 {
-    for (; *z; z++) {
+    ml_Text clean = {0};
+
+    ml_text_utf8(&clean, text, strlen(text));
+    for (const char *z = ml_text_z(&clean); *z; z++) {
         switch (*z) {
         case '&': ml_text_add(t, "&amp;"); break;
         case '<': ml_text_add(t, "&lt;"); break;
         case '>': ml_text_add(t, "&gt;"); break;
         case '"': ml_text_add(t, "&quot;"); break;
-        default: ml_text_char(t, *z); break;
+        default:
+            if ((unsigned char)*z < ' ' && *z != '\n' && *z != '\t')
+                ml_text_add(t, "\xef\xbf\xbd");
+            else
+                ml_text_char(t, *z);
         }
     }
+    ml_text_free(&clean);
 }
 
 /* Rows stand in a table that ends with whatever is no row. */
