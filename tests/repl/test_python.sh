@@ -100,3 +100,23 @@ verdict 'a list in the place of a loop is told; comments are none'
 typed "$mm" 'split("i", {8, 8}' ')' 'function f(a)' 'return a' 'end' 'f(2)' 'split("j" 3)' 'f(factors=[' '8]' ')'
 grep -qx 2 out && grep -q "split  i → i_0" out && [ "$(grep -c '^error' err)" = 1 ]
 verdict 'lines of Lua go on as ever'
+
+cat >whole.py <<'E'
+@tvm.script.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32")):
+        for i, j in T.grid(64, 64):
+            with T.block("B"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                B[vi, vj] = A[vi, vj] * T.float32(2)
+sch = tvm.tir.Schedule(Module)
+b = sch.get_block("B")
+i, j = sch.get_loops(b)
+i0, i1 = sch.split(i, factors=[None, 16])
+sch.parallel(i0)
+E
+typed "$(cat whole.py)" '' 'print("# steps")' :trace
+[ "$(steps | tail -n +2)" = '[1] split("i", {auto, 16})
+[2] parallel("i_0")' ]
+verdict 'a program with its schedule behind it, in one paste'

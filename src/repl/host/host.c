@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "moonloop/primitives/tokens.h"
 #include "repl/bind/bind.h"
 #include "repl/host/host_impl.h"
 #include "repl/host/python.h"
@@ -418,15 +419,29 @@ static bool is_preamble(ml_Host *h, const char *text)
     return yes;
 }
 
-bool ml_host_open_text(ml_Host *h, const char *text)
+/* Where behind a program the lines of a schedule begin, which a copied script has; its end
+ * when there are none. */
+static const char *behind_program(const char *text)
+{
+    bool program = false;
+
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        program |= *p == '@' || strncmp(p, "class ", 6) == 0;
+        if (program && ml_is_name_char(*p) && strncmp(p, "class ", 6) != 0 &&
+            strncmp(p, "def ", 4) != 0 && is_python(p))
+            return p;
+    }
+    return text + strlen(text);
+}
+
+/* The program on top of what stands before it; false: an error was printed. */
+static bool open_program(ml_Host *h, ml_Str text)
 {
     lua_State *L = h->L;
     ml_Text whole = {0};
 
-    if (is_python(text)) /* imports, and steps behind them */
-        return ml_host_eval(h, text);
     ml_text_addn(&whole, ml_text_z(&h->preamble), h->preamble.n);
-    ml_text_add(&whole, text);
+    ml_text_addn(&whole, text.p, text.n);
     lua_pushcfunction(L, l_open);
     lua_pushliteral(L, "parse");
     lua_pushstring(L, ml_text_z(&whole));
@@ -444,6 +459,16 @@ bool ml_host_open_text(ml_Host *h, const char *text)
         ml_host_report(h, true);
     ml_text_free(&whole);
     return ok;
+}
+
+bool ml_host_open_text(ml_Host *h, const char *text)
+{
+    if (is_python(text)) /* imports, and steps behind them */
+        return ml_host_eval(h, text);
+    const char *steps = behind_program(text);
+
+    return open_program(h, (ml_Str){text, (size_t)(steps - text)}) &&
+           (!*steps || ml_host_eval(h, steps));
 }
 
 static int l_start(lua_State *L)

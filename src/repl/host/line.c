@@ -107,6 +107,22 @@ static bool ends_in_colon(const char *text)
     return n > 0 && text[n - 1] == ':';
 }
 
+/* `# tile`, where no variable has that name: its length is not meant. */
+static bool is_lone_comment(ml_Host *h, const char *text)
+{
+    ml_Tokens t = {.p = text + 1, .n = strlen(text + 1)};
+    ml_Token k = text[0] == '#' && text[1] == ' ' ? ml_token_next(&t) : (ml_Token){0};
+
+    if (k.kind != ML_TOKEN_NAME || ml_token_next(&t).kind != ML_TOKEN_END)
+        return false;
+    lua_pushglobaltable(h->L);
+    lua_pushlstring(h->L, k.text.p, k.text.n);
+    bool none = lua_rawget(h->L, -2) == LUA_TNIL;
+
+    lua_pop(h->L, 2);
+    return none;
+}
+
 /* The same, of a typed line also where it is Python. *more: it wants more lines. */
 static int compile_line(ml_Host *h, const char *text, bool typed, bool *more)
 {
@@ -114,7 +130,7 @@ static int compile_line(ml_Host *h, const char *text, bool typed, bool *more)
 
     *more = false;
     ml_text_clear(&h->python);
-    if (typed && text[0] == '#' && text[1] == ' ') /* a comment there */
+    if (typed && is_lone_comment(h, text))
         lua_pushliteral(h->L, "a line that begins with # is Python's");
     else
         status = compile_lua(h, text, typed);
