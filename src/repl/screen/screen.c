@@ -343,18 +343,22 @@ static bool read_bytes(void)
     return k > 0 || room == 0 || (k < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
+bool ml_screen_changed(void)
+{
+    bool changed = false;
+    char c;
+
+    while (read(tty.signals[0], &c, 1) == 1)
+        changed = true;
+    return changed;
+}
+
 size_t ml_screen_events(ml_Event *out, size_t n, bool *ended)
 {
     size_t have = 0;
-    bool resized = false, returned = false;
-    char c;
 
     *ended = false;
-    while (read(tty.signals[0], &c, 1) == 1) {
-        resized = resized || c == 'w';
-        returned = returned || c == 'c';
-    }
-    if (returned || resized) /* the size may have changed while it was stopped */
+    if (ml_screen_changed()) /* the size may have changed while it was stopped, too */
         out[have++] = (ml_Event){.kind = ML_EVENT_RESIZE};
     while (have < n) {
         ml_Event e = ml_decode_next(&tty.keys, false);

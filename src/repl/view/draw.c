@@ -97,7 +97,8 @@ static void draw_rows(ml_View *v, ml_PaneId id)
     uint32_t tied =
         id == ML_PANE_CODE || (id == ML_PANE_PROGRAM && !in) ? ml_view_tied(v) : 0;
 
-    if (id == ML_PANE_PROGRAM) { /* what it would be, where something is being tried */
+    if (id == ML_PANE_PROGRAM &&
+        !v->busy) { /* what it would be, where something is being tried */
         ml_rows_reset(&preview);
         shown = ml_act_preview(v, &preview);
         if (shown) {
@@ -126,7 +127,7 @@ static void draw_rows(ml_View *v, ml_PaneId id)
         ml_view_put_row(v, line, line.x + 1, line.y, row, p->left, in && v->search);
         if (row->changed)
             ml_grid_put(&v->grid, line, line.x, line.y, "▌", ML_ROLE_CHANGED);
-        if (id == ML_PANE_LOOPS)
+        if (id == ML_PANE_LOOPS && !v->busy)
             draw_choice(v, row, line);
         if (ml_view_other(id) != ML_PANE_NONE && linked && !shown) {
             ml_grid_attr(&v->grid, line, ML_ATTR_ON_LINKED);
@@ -307,7 +308,7 @@ void ml_view_draw(ml_View *v)
         draw_page(v);
     } else {
         draw_panes(v);
-        if (ml_act_open(v))
+        if (ml_act_open(v) && !v->busy)
             draw_menu(v);
     }
     ml_view_draw_last(v);

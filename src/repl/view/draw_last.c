@@ -239,6 +239,13 @@ void ml_view_draw_last(ml_View *v)
 {
     int y = v->grid.h - 2;
 
+    if (v->busy) {
+        draw_lua(v, y - 1);
+        ml_grid_put_cut(&v->grid, ml_view_row_rect(v, y), 0, y,
+                        "this line is still at work; Ctrl-C stops it", ML_ROLE_DIM);
+        v->n_hot = 0;
+        return;
+    }
     if (draw_asked(v, y)) {
         if (v->message.n > 0)
             draw_message(v, y - 1); /* what was run stands in the line that is asked for */
