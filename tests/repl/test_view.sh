@@ -209,7 +209,9 @@ for term in tmux-256color screen vt100; do
     esac
     verdict "$term: as many colours as it has"
     keys Q
-    has_line 'status 0' && within at_shell && restored
+    has_line 'status 0' && within at_shell && lacks '1 Loops' && lacks 's·split'
+    verdict "$term: nothing of the panes stays"
+    restored
     verdict "$term: Q leaves the terminal as it was"
 done
 
