@@ -3,6 +3,7 @@
  * message that is longer than a row goes on over the rows of the panes, and one that comes
  * while something is asked stands above it, so that both are seen. Source: interaction 10.
  */
+#include "repl/job/jobs.h"
 #include "repl/view/view.h"
 
 enum { MOST_ROWS = 4 }; /* of a message */
@@ -233,27 +234,60 @@ static void draw_keys(ml_View *v)
     }
 }
 
+/* What ended in the background, until it has been seen: in the message row while that is empty
+ * (whole), else in few words at the right edge of the row above. */
+static void draw_unseen(ml_View *v, int y, bool whole)
+{
+    ml_Rect in = ml_view_row_rect(v, y);
+    ml_Text t = {0};
+    int x = 0;
+
+    if (whole && ml_jobs_unseen(v->ss, false, &t))
+        ml_text_add(&t, ", pane 7 shows it");
+    if (ml_grid_columns(&v->grid, ml_text_z(&t), t.n) > in.w)
+        ml_text_clear(&t);
+    if (t.n == 0 && !ml_jobs_unseen(v->ss, true, &t))
+        return;
+    if (!whole) {
+        x = in.w - ml_grid_columns(&v->grid, ml_text_z(&t), t.n) - 1;
+        x = x < 0 ? 0 : x;
+        ml_grid_fill(&v->grid, (ml_Rect){x, y, in.w - x, 1}, ML_ROLE_TEXT);
+        x++;
+    }
+    ml_grid_put_cut(&v->grid, in, x, y, ml_text_z(&t), ML_ROLE_NOTE);
+    ml_text_free(&t);
+}
+
 /* ---- all three */
+
+/* In their place, while a line is at work. */
+static void draw_busy(ml_View *v, int y)
+{
+    draw_lua(v, y - 1);
+    ml_grid_put_cut(&v->grid, ml_view_row_rect(v, y), 0, y,
+                    "this line is still at work; Ctrl-C stops it", ML_ROLE_DIM);
+    v->n_hot = 0;
+}
 
 void ml_view_draw_last(ml_View *v)
 {
-    int y = v->grid.h - 2;
+    int y = v->grid.h - 2, over = 0;
 
     if (v->busy) {
-        draw_lua(v, y - 1);
-        ml_grid_put_cut(&v->grid, ml_view_row_rect(v, y), 0, y,
-                        "this line is still at work; Ctrl-C stops it", ML_ROLE_DIM);
-        v->n_hot = 0;
+        draw_busy(v, y);
         return;
     }
-    if (draw_asked(v, y)) {
-        if (v->message.n > 0)
-            draw_message(v, y - 1); /* what was run stands in the line that is asked for */
-        else
-            draw_lua(v, y - 1);
-    } else {
-        draw_lua(v, y - 1 - ml_view_last_over(v));
+    bool asked = draw_asked(v, y), told = v->message.n > 0;
+
+    if (asked && told)
+        draw_message(v, y - 1); /* what was run stands in the line that is asked for */
+    else if (asked)
+        draw_lua(v, y - 1);
+    else {
+        over = ml_view_last_over(v);
+        draw_lua(v, y - 1 - over);
         draw_message(v, y);
     }
+    draw_unseen(v, asked || told ? y - 1 - over : y, !asked && !told);
     draw_keys(v);
 }
