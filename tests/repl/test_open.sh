@@ -68,8 +68,8 @@ verdict 'keeps imports that were typed before a program'
 typed '@TT.prim_func' "$body" ''
 [ "$status" = 1 ] && grep -qF 'from tvm.script import tir as TT' err
 verdict 'says which import a decorator wants'
-typed '@tvm.script.ir_module' "$class" 'sch = tvm.tir.Schedule(Module)' '' ':tree'
-[ "$status" = 0 ] && grep -q '^warning: .*skipped' err && grep -q '^focus: main v0' err
+typed '@tvm.script.ir_module' "$class" 'print(f"{Module}")' '' ':tree'
+[ "$status" = 0 ] && grep -q '^note: other Python in <text> was passed over: line [0-9]*$' err && ! grep -q warning err && grep -q '^focus: main v0' err
 verdict 'opens the program of a paste with other Python in it'
 typed 'x = {1, 2}' '#x' '# x' 'class = 3' 'import = 4' 'from, def = 5, 6' 'class + import + from + def'
 [ "$status" = 0 ] && [ "$(paste -s -d' ' out)" = '2 2 18' ]
@@ -110,6 +110,19 @@ verdict 'says of a program inside a function why it is none'
 run half.py </dev/null
 [ "$status" = 1 ] && grep -q 'undefined name .zz' err && ! grep -q warning err
 verdict 'tells no passed-over line beside an error'
+
+# ---- lines that were not typed just now
+printf 'x = 1\n\nfor i = 1, 2 do\n  nope(i)\nend\n' >lines.mls
+cp lines.mls lines.md
+run lines.mls </dev/null
+[ "$status" = 1 ] && grep -qx '  at     lines.mls:3' err && ! grep -q 'read as lines' err
+verdict 'tells which line of a file failed'
+run lines.md </dev/null
+[ "$status" = 1 ] && grep -qx '  at     lines.md:3' err && has err 'note: lines.md was read as lines of a session; :open reads it'
+verdict 'and how it was read, where its suffix does not say so'
+typed 'nope(3)'
+[ "$status" = 1 ] && ! grep -q '  at ' err && run . </dev/null && [ "$status" = 3 ] && ! grep -q 'read as lines' err
+verdict 'says neither where there is no such line'
 
 # ---- what stands behind FILE
 run plain.py -e ':show' </dev/null

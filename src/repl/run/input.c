@@ -146,6 +146,21 @@ static bool is_binary(const ml_Text *t)
     return t->n && memchr(t->p, '\0', t->n);
 }
 
+/* Runs what is complete; false: it failed. Of a file the line is told: nobody has typed it
+ * just now. */
+static bool run_read(ml_Session *ss, ml_Text *whole, int fd, const char *name,
+                     size_t number)
+{
+    size_t first = number;
+    bool ok = ml_run(ss, NULL, ml_text_z(whole));
+
+    for (size_t k = 0; k < whole->n; k++)
+        first -= whole->p[k] == '\n';
+    if (!ok && fd != STDIN_FILENO && !ss->json)
+        ml_err_say(&ss->out, "  at     %s:%zu", name, first);
+    return ok;
+}
+
 bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
 {
     Lines l = {.fd = fd};
@@ -169,8 +184,7 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
         ml_text_addn(&whole, line.n ? line.p : "", line.n);
         if (ml_wants_more(ss, ml_text_z(&whole)))
             continue;
-        if (!ml_run(ss, NULL, ml_text_z(&whole)))
-            ok = false;
+        ok = run_read(ss, &whole, fd, name, number) && ok;
         ml_text_clear(&whole);
     }
     if (l.error && l.error != EINTR)
@@ -178,7 +192,7 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
                               strerror(l.error));
     /* What never became complete is run as it is, so that its error is told. */
     if (whole.n && ok && !ss->quit)
-        ok = ml_run(ss, NULL, ml_text_z(&whole));
+        ok = run_read(ss, &whole, fd, name, number);
     ml_text_free(&line);
     ml_text_free(&whole);
     return ok;
@@ -224,6 +238,12 @@ ml_FileKind ml_input_kind_of(const char *path)
     return begins_with(path, "#!") ? ML_FILE_SCRIPT : ML_FILE_LINES;
 }
 
+/* By its suffix; other files are merely read as such. */
+static bool is_session_text(const char *path)
+{
+    return ml_streq(suffix_of(path), ".txt") || ml_streq(suffix_of(path), ".mls");
+}
+
 static bool run_lines(ml_Session *ss, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -237,6 +257,13 @@ static bool run_lines(ml_Session *ss, const char *path)
 
     ml_frame_pop(ss, &f);
     close(fd);
+    if (!ok && !is_session_text(path) && !ss->json && ss->last &&
+        ml_failure_code(ss->last) != ML_E_BAD_FILE &&
+        ml_failure_code(ss->last) != ML_E_NO_FILE)
+        ml_err_say(&ss->out,
+                   "note: %s was read as lines of a session; :open reads it as a program, "
+                   "whatever its suffix",
+                   path);
     return ok;
 }
 
