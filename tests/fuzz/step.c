@@ -313,11 +313,22 @@ static void add_map(const View *v, const ml_Block *b, const ml_Region *r, ml_Tex
     ml_text_add(out, ")\"");
 }
 
+/* It writes an input, and that in part (program_self.c): so would the copy of cache_write,
+ * whose iters have the buffer's shape for their domain (domain-not-equal). */
+static bool writes_part(const ml_Block *b)
+{
+    for (uint32_t k = 0; k < b->n_writes; k++)
+        if (b->writes[k].buffer->name[0] == 'A')
+            return true;
+    return false;
+}
+
 /* cache_read or cache_write, now and then with a list of consumers. */
 static void add_cache(const View *v, ml_Text *out, bool write)
 {
     const ml_Block *b = non_root(v);
 
+    write = write && !writes_part(b);
     uint32_t n = write ? b->n_writes : b->n_reads;
     ml_UidVec users = {0};
     int listed = 0;
