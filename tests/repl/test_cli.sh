@@ -65,7 +65,7 @@ typed ':open two.py' 's = schedule(focus(), {func = "bar"})' 'split("i", {auto, 
 [ "$status" = 0 ] && grep -q '^  i_0 8 ' out && ! grep -q foo out
 verdict 'works on the function that was chosen'
 typed ':open two.py' ':tree'
-[ "$status" = 0 ] && [ "$(grep -xc -e foo -e bar out)" = 2 ]
+[ "$status" = 0 ] && [ "$(grep -cE '^(foo|bar) +bytes$' out)" = 2 ]
 verdict 'shows the loops of every function when none is chosen'
 typed "$matmul" ':redo'
 [ "$status" = 1 ] && grep -q 'nothing to redo' err && ! grep -q '^  rule' err && run -e 'schedule(1)' </dev/null && [ "$status" = 1 ] &&

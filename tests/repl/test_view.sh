@@ -21,7 +21,8 @@ play() { # SIZE, script on standard input
 
 # ---- the tour
 for size in 80x24 120x36 40x10; do
-    "$MOONLOOP" --no-init --private --view --keys "$root/tests/tui/tour.keys" --size $size >out 2>&1
+    # of a machine that was not measured: what is known of it takes room
+    XDG_CACHE_HOME=$TMPDIR/unmeasured-$size "$MOONLOOP" --no-init --private --view --keys "$root/tests/tui/tour.keys" --size $size >out 2>&1
     verdict "the tour goes well at $size"
     sed 's/^/    |/' out
 done
@@ -121,6 +122,48 @@ expect-not "…"
 K
     verdict "at $size what code comes to stays above it, and no instruction is cut"
 done
+play 80x24 <<'K'
+key :
+type tune --trials 2 --db tuned.db --background
+key enter
+wait idle
+expect "job 1 ended: :adopt"
+key down
+expect "; :adopt takes it, pane 7 shows it"
+key p
+expect "parallel"
+expect "job 1 ended: :adopt"
+key s
+expect "job 1 ended: :adopt"
+key esc ?
+expect "; :adopt takes it, pane 7 shows it"
+key esc 7
+expect-not ":adopt takes it"
+key 1
+expect-not ":adopt takes it"
+key :
+type tune --trials 2 --db tuned.db --seed 2 --background
+key enter
+wait idle
+key down
+expect ":adopt takes it"
+resize 40x10
+expect "job 2 ended: :adopt"
+resize 80x24
+key :
+type adopt --db tuned.db
+key enter
+expect "tuned-1"
+key esc down
+expect-not ":adopt takes it"
+key :
+type check --threads none --background
+key enter
+wait idle
+key down
+expect "failed, pane 7 shows it"
+K
+verdict 'how a tune ended, and that a job failed, is told until it has been seen'
 if [ -x "${MOONLOOP%/*}/moonloop-draw" ]; then
     play 80x24 <<'K'
 key g

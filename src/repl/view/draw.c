@@ -294,6 +294,8 @@ void ml_view_draw(ml_View *v)
 {
     ml_Grid *g = &v->grid;
 
+    if (!v->placed)
+        ml_view_place(v);
     ml_grid_clear(g);
     v->n_hot = 0;
     if (v->size == ML_SIZE_NONE) {

@@ -2,6 +2,7 @@
  * mouse - what a click, a drag, the wheel ask for where they happen: rows, borders, keys of
  * the bottom line. Source: interaction 10.
  */
+#include "repl/job/jobs.h"
 #include "repl/view/view.h"
 
 static bool inside(ml_Rect r, int x, int y)
@@ -171,6 +172,8 @@ void ml_view_mouse(ml_View *v, ml_EventKind kind, int x, int y)
         if (y != v->hot_y && !ml_act_open(v))
             ml_text_clear(&v->message);
         press(v, x, y);
+        if (v->in == ML_PANE_JOBS)
+            ml_jobs_seen(v->ss);
         break;
     case ML_EVENT_DRAG:
         if (v->drag == ML_DRAG_BORDER)

@@ -251,3 +251,43 @@ void ml_pane_program_title(ml_View *v, ml_Text *out)
     if (NAMES[ml_view_level(v)])
         ml_text_add(out, NAMES[ml_view_level(v)]);
 }
+
+/* Code has more lines than any screen; what is compiled still wants as many. */
+static void want_code(ml_Want *out)
+{
+    enum { ROWS = 200, COLUMNS = 64 };
+
+    *out = (ml_Want){.rows = ROWS, .columns = COLUMNS};
+}
+
+/* The columns that hold nine lines in ten: declarations are longer than all else. */
+void ml_pane_program_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    enum { MOST = 200 };
+    size_t of_width[MOST + 1] = {0}, seen = 0;
+    ml_Shown sh;
+    const ml_PaneText *t;
+
+    if (!v->ss->focus || !ml_pane_shows(v, r, &sh))
+        return;
+    if (ml_view_level(v) != ML_LEVEL_PROGRAM) {
+        want_code(out);
+        return;
+    }
+    t = ml_pane_text(v, sh.s, sh.version, ML_LEVEL_PROGRAM);
+    for (size_t k = 0; k < t->n; k++) {
+        int n = ml_text_columns(t->lines[k].text.p, t->lines[k].text.n);
+
+        of_width[n < MOST ? n : MOST]++;
+    }
+    while (out->columns < MOST && (seen += of_width[out->columns]) * 10 < t->n * 9)
+        out->columns++;
+    out->rows = (int)t->n;
+    out->columns += ml_digits(t->n) + 4; /* the number, the bar, the cursor's mark */
+}
+
+void ml_pane_beside_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    (void)v, (void)r;
+    want_code(out);
+}
