@@ -20,7 +20,7 @@ typed "$matmul" "$tiled" ':graph loops tiled.dot' ':graph loops tiled.svg' ':gra
 verdict 'kinds of loops differ in more than colour'
 legend tiled.dot | cut -d: -f1 >words
 printf '%s\n' 'loop [extent]' parallel vectorized unrolled block init >want
-cmp words want >>out && grep -q '^vectorized  *vectorized: iterations' tiled.txt && grep -q '>vectorized: it' tiled.svg
+cmp words want >>out && grep -q '^vectorized  *iterations are lanes' tiled.txt && grep -q '>vectorized: it' tiled.svg
 verdict 'the legend tells of each kind that occurs'
 typed "$matmul" ':graph loops plain.dot' ':graph loops plain.txt'
 legend plain.dot | cut -d: -f1 >words

@@ -40,6 +40,10 @@ static const ml_ManualPair NAMES[] = {
      "= "
      "table.unpack(s:split(i, {auto, 8})).",
      NULL},
+    {"sch.split(loop=i, factors=[None, 8])", "s:split{loop = \"i\", factors = {auto, 8}}",
+     "Arguments by name are one table, in braces.", NULL},
+    {"for l in sch.get_loops(block):\n    print(sch.get(l).extent)",
+     "for _, l in ipairs(s:get_loops(\"C\")) do print(s:get(l).extent) end", "", NULL},
     {"sch.reorder(i, k, j)", "reorder(\"i\", \"k\", \"j\")", "", NULL},
     {"sch.fuse(i, j)", "fuse(\"i\", \"j\")", "", NULL},
     {"sch.parallel(i); sch.vectorize(j)", "parallel(\"i\") vectorize(\"j\")", "",
@@ -79,6 +83,16 @@ static const ml_ManualPair REST[] = {
      START "\nsplit(\"i\", {auto, 8});"},
     {"sch.copy()", "t = s:copy()",
      "For most of it :branch and :goto do: versions are kept.", NULL},
+    {"try:\n    sch.parallel(k)\nexcept ScheduleError: ...",
+     "ok, why = s:can_parallel(\"k\")",
+     "Every primitive has its can_. pcall(s.parallel, s, \"k\") gives the error as an "
+     "object: "
+     "e.code, e.rule.",
+     NULL},
+    {"mod.time_evaluator(...)", ":time",
+     "Beside the start and the machine's peak; moon.time(s) in a "
+     "script.",
+     NULL},
     {"np.testing.assert_allclose(...)", ":check",
      "Against the start, on random inputs; the tolerance follows from the sums.",
      START "\nsplit(\"i\", {auto, 8});"},
