@@ -23,7 +23,7 @@ static bool draw(ml_Session *ss, const char *kind, int since, bool dark, ml_Text
     static const char FILE_NAME[] = "picture.svg"; /* in the scratch folder */
     ml_GraphWhy reason = {0};
     ml_Graph g;
-    bool ok = ml_graph_build(ss->focus, kind, since, dark, &g) &&
+    bool ok = ml_graph_build(ss->focus, kind, since, dark, &g, &reason) &&
               ml_graph_write(&g, kind, FILE_NAME, &reason) && ml_file_read(FILE_NAME, svg);
 
     if (!ok)
