@@ -69,7 +69,7 @@ static void a_line_that_does_otherwise_stops_it(void **state)
 
 static bool one_pair(ml_Session *ss, const char *here, ml_Text *page, ml_Text *why)
 {
-    const ml_ManualPair pair = {"a < b", here, "a note", NULL};
+    const ml_FromPair pair = {"a < b", here, "a note", NULL};
     ml_ManualPage p = {.form = &ml_manual_html, .ss = ss, .out = page};
 
     return ml_manual_pairs(&p, "There", MATMUL, &pair, 1, why);
