@@ -16,6 +16,16 @@ static void add_code(ml_Text *out, const char *code, size_t indent)
     }
 }
 
+const char *ml_from_lead(const ml_From *f, const ml_FromPair *p)
+{
+    size_t n = strlen(f->start);
+    const char *lead = p->start ? p->start : "";
+
+    if (strncmp(lead, f->start, n) == 0)
+        lead += n;
+    return lead + strspn(lead, "\n");
+}
+
 void ml_from_text(const ml_From *f, size_t width, ml_Text *out)
 {
     ml_wrap(out, f->intro, 0, width);
@@ -27,6 +37,7 @@ void ml_from_text(const ml_From *f, size_t width, ml_Text *out)
             const ml_FromPair *p = &f->tables[k].pairs[i];
 
             add_code(out, p->there, 2);
+            add_code(out, ml_from_lead(f, p), 6);
             add_code(out, p->here, 6);
             if (*p->note)
                 ml_wrap(out, p->note, 8, width);

@@ -5,8 +5,8 @@
 
 #include "moonloop/core/base/text.h"
 
-/* What is known; what is typed here, on what `start` makes (NULL: what the tables begin
- * with); a word on what differs, or "". */
+/* What is known; what is typed here, after the lines of `start` (NULL: of the tables; "":
+ * of none); a word on what differs, or "". */
 typedef struct ml_FromPair {
     const char *there, *here, *note;
     const char *start;
@@ -37,6 +37,8 @@ typedef struct ml_From {
     "s = schedule(te.func({input, by}, \"blur\"))\n"
 
 extern const ml_From ml_from_tvm, ml_from_halide;
+/* What a reader has to type before the pair, besides what all tables begin with. */
+const char *ml_from_lead(const ml_From *f, const ml_FromPair *p);
 /* The tables as text for a screen of that width. */
 void ml_from_text(const ml_From *f, size_t width, ml_Text *out);
 

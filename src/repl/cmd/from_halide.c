@@ -15,14 +15,14 @@ static const ml_FromPair ALGORITHM[] = {
      "The last index is the one whose neighbours lie side by side: x stands last. Shapes "
      "are "
      "said, not inferred.",
-     "local x"},
+     ""},
     {"RDom k(0, 64);\nC(j, i) += A(k, i) * B(j, k);",
      "te = moon.te\nA = te.placeholder({64, 64}, \"float32\", \"A\")\n"
      "B = te.placeholder({64, 64}, \"float32\", \"B\")\nk = te.reduce_axis(64, \"k\")\n"
      "C = te.compute({64, 64}, function(i, j)\n"
      "  return te.sum(A(i, k) * B(k, j), k) end, \"C\")\n"
      "s = schedule(te.func{A, B, C})",
-     "The zero of the sum is the block's init.", "local x"},
+     "The zero of the sum is the block's init.", ""},
     {"f.print_loop_nest();", ":tree",
      "`:show` prints the program, `:graph loops` draws it.", NULL},
 };

@@ -5,9 +5,10 @@
 #define START   "s = schedule(workload.matmul(64, 64, 64))"
 #define SPLIT_K START "\nsplit(\"k\", {auto, 4});"
 #define TWO                                                                                \
-    "local te = moon.te local A = te.placeholder({64, 64}, \"float32\", \"A\") "           \
-    "local B = te.compute({64, 64}, function(i, j) return A(i, j) * 2 end, \"B\") "        \
-    "local C = te.compute({64, 64}, function(i, j) return B(i, j) + 1 end, \"C\") "        \
+    "te = moon.te\n"                                                                       \
+    "A = te.placeholder({64, 64}, \"float32\", \"A\")\n"                                   \
+    "B = te.compute({64, 64}, function(i, j) return A(i, j) * 2 end, \"B\")\n"             \
+    "C = te.compute({64, 64}, function(i, j) return B(i, j) + 1 end, \"C\")\n"             \
     "s = schedule(te.func{A, C})"
 
 static const ml_FromPair PROGRAMS[] = {
@@ -15,14 +16,14 @@ static const ml_FromPair PROGRAMS[] = {
      "At the prompt the newest schedule is the focus, and primitives are bare names. "
      "`:open FILE.py` reads TVMScript, and a program can be pasted: it ends at an empty "
      "line.",
-     "local x"},
+     ""},
     {"A = te.placeholder((64, 64), name=\"A\")\nB = te.compute((64, 64), lambda i, j: A[i, "
      "j] "
      "* 2)\nfunc = te.create_prim_func([A, B])",
      "te = moon.te\nA = te.placeholder({64, 64}, \"float32\", \"A\")\n"
      "B = te.compute({64, 64}, function(i, j) return A(i, j) * 2 end, \"B\")\n"
      "s = schedule(te.func{A, B})",
-     "Elements are calls, A(i, j): Lua has one index only.", "local x"},
+     "Elements are calls, A(i, j): Lua has one index only.", ""},
     {"sch.mod.show()", ":show", "", NULL},
     {"sch.work_on(\"main\")", "work_on(\"main\")", "", NULL},
 };

@@ -119,7 +119,7 @@ static bool chapter(ml_ManualPage *p, const ml_From *f, const ml_ManualStep *ste
     ml_text_free(&title);
     for (size_t k = 0; k < f->n; k++) {
         p->form->group(p, f->tables[k].title);
-        if (!ml_manual_pairs(p, f->name, f->start, f->tables[k].pairs, f->tables[k].n, why))
+        if (!ml_manual_pairs(p, f, &f->tables[k], why))
             return false;
     }
     return ml_manual_play(p, steps, n, why);

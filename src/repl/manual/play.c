@@ -138,14 +138,20 @@ static bool check_pair(ml_ManualPage *p, const char *start, const ml_FromPair *p
     return ok;
 }
 
-bool ml_manual_pairs(ml_ManualPage *p, const char *there, const char *start,
-                     const ml_FromPair *pairs, size_t n, ml_Text *why)
+bool ml_manual_pairs(ml_ManualPage *p, const ml_From *f, const ml_FromTable *t,
+                     ml_Text *why)
 {
-    p->form->heads(p, there, "moonloop");
-    for (size_t k = 0; k < n; k++) {
-        if (!check_pair(p, start, &pairs[k], why))
+    p->form->heads(p, f->name, "moonloop");
+    for (size_t k = 0; k < t->n; k++) {
+        const ml_FromPair *pair = &t->pairs[k];
+        const char *lead = ml_from_lead(f, pair);
+        ml_Text here = {0};
+
+        if (!check_pair(p, f->start, pair, why))
             return false;
-        p->form->pair(p, pairs[k].there, pairs[k].here, pairs[k].note);
+        ml_text_fmt(&here, "%s%s%s", lead, *lead ? "\n" : "", pair->here);
+        p->form->pair(p, pair->there, ml_text_z(&here), pair->note);
+        ml_text_free(&here);
     }
     return true;
 }

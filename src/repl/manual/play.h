@@ -26,8 +26,8 @@ typedef struct ml_ManualStep {
 bool ml_manual_play(ml_ManualPage *p, const ml_ManualStep *steps, size_t n, ml_Text *why);
 /* A table. Each pair is run on its own, and what it makes of the program is compared with the
  * program before it. false: the same. */
-bool ml_manual_pairs(ml_ManualPage *p, const char *there, const char *start,
-                     const ml_FromPair *pairs, size_t n, ml_Text *why);
+bool ml_manual_pairs(ml_ManualPage *p, const ml_From *f, const ml_FromTable *t,
+                     ml_Text *why);
 
 /* The chapters: story.c, from.c. */
 bool ml_manual_story(ml_ManualPage *p, ml_Text *why);
