@@ -138,6 +138,33 @@ run zero.lua </dev/null
 [ "$status" = 1 ] && grep -q 'the file is no text' err
 verdict 'says that a script is no text'
 
+# ---- names of files
+mkdir "$HOME/a home"
+typed ':open p1.py' ':save ~/mine.lua' ':show > ~/mine.py' ':show >> "~/a home/mine.py"' ':open ~/mine.py' ':open ~/mine.lua' ':open "~/a home/mine.py"' \
+    'open("~/mine.py")' ':mark x~/y' ':goto x~/y'
+[ "$status" = 0 ] && cmp -s "$HOME/mine.py" "$HOME/a home/mine.py" && [ -s "$HOME/mine.lua" ] && [ "$(grep -c '^focus: ' err)" = 4 ]
+verdict 'takes ~/ for the home, where the shell does'
+home=$HOME HOME="$HOME/a home"
+typed ':open ~/mine.py'
+[ "$status" = 0 ] && grep -q '^focus: mine v0' err
+verdict 'also one with a blank in its name'
+HOME=$home
+typed ':source p1.py'
+[ "$status" = 0 ] && [ "$(cat err)" = 'focus: p1 v0   block B   loops i   16 FLOP' ]
+verdict 'announces once what :source opens'
+for_it() { has err 'No such file or directory; did you mean p1.py?'; }
+typed ':open p1'
+for_it && typed 'open("p1")' && for_it && run p1 </dev/null && [ "$status" = 3 ] && for_it && typed ':open p' && ! grep -q 'did you' err
+verdict 'names the file that only lacks its suffix'
+typed ':open p1.py p2.py'
+[ "$status" = 1 ] && has err 'one at a time; a name with blanks in quotes'
+verdict 'says that one file is opened at a time'
+printf '[[["GetBlock", [], ["B", "main"], ["b0"]]], []]\n' >bare.json
+typed 'open("args.lua")'
+[ "$status" = 1 ] && has err 'args.lua is a script: :open runs it' && typed ':open bare.json' && has err 'open its program, then :replay bare.json' &&
+    typed ':open p1.py' ':replay bare.json' && [ "$status" = 0 ]
+verdict 'says how a script and a bare trace are read'
+
 # ---- sizes
 cat >open.py <<'P'
 @T.prim_func

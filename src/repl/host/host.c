@@ -76,6 +76,7 @@ static int open_state(lua_State *L)
     bind_state(L)->safe = h->ss->safe;
     bind_state(L)->reach = h->ss->reach;
     ml_host_add_functions(L);
+    ml_host_take_writes(L);
     if (h->ss->safe)
         ml_host_keep_path(L);
     lua_newtable(L); /* the environment of typed lines */

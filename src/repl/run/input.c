@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "moonloop/core/base/file.h"
 #include "moonloop/core/json/data.h"
 #include "moonloop/primitives/trace.h"
 #include "repl/host/host.h"
@@ -249,9 +250,17 @@ static bool run_lines(ml_Session *ss, const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ml_RunFrame f;
 
-    if (fd < 0)
-        return ml_session_error(ss, ML_E_NO_FILE, "cannot open %s: %s", path,
-                                strerror(errno));
+    if (fd < 0) {
+        int error = errno;
+        ml_Text other = {0};
+        bool found = error == ENOENT && ml_file_with_suffix(path, &other);
+
+        ml_session_error(ss, ML_E_NO_FILE, "cannot open %s: %s%s%s%s", path,
+                         strerror(error), found ? "; did you mean " : "", ml_text_z(&other),
+                         found ? "?" : "");
+        ml_text_free(&other);
+        return false;
+    }
     ml_frame_push(ss, &f, &(ml_RunOpts){.mode = ML_MODE_TYPED});
     bool ok = ml_input_stream(ss, fd, path, false);
 
@@ -272,13 +281,7 @@ bool ml_input_run_file(ml_Session *ss, const char *path, int argc, char **argv)
     if (!ml_session_may_read(ss, path))
         return false;
     switch (ml_input_kind_of(path)) {
-    case ML_FILE_OPENED: {
-        bool ok = ml_host_open(ss->host, path);
-
-        if (ok && ss->mode == ML_MODE_TYPED)
-            ml_session_announce(ss);
-        return ok;
-    }
+    case ML_FILE_OPENED: return ml_host_open(ss->host, path);
     case ML_FILE_SAVED:
     case ML_FILE_SCRIPT: return ml_host_file(ss->host, path, argc, argv);
     case ML_FILE_LINES: break;
