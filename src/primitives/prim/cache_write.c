@@ -173,12 +173,11 @@ static bool check_not_carried(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
     return true;
 }
 
-/* No instance runs: the copy would read what nobody writes. */
+/* Its guard lets no instance through: the copy would read what nobody writes. */
 static bool writes_nothing(ml_Call *c, const ml_Block *b)
 {
-    return ml_never_runs(c->p, b->tag) ||
-           (!ml_is_true(b->predicate) &&
-            ml_prove(ml_arith_at(c->cx, c->p, b->tag), ml_not(c->cx, b->predicate)));
+    return !ml_is_true(b->predicate) &&
+           ml_prove(ml_arith_at(c->cx, c->p, b->tag), ml_not(c->cx, b->predicate));
 }
 
 static bool leaves_out(ml_Call *c, const ml_Block *b, const ml_Buffer *buf)
