@@ -67,6 +67,10 @@ verdict 'works on the function that was chosen'
 typed ':open two.py' ':tree'
 [ "$status" = 0 ] && [ "$(grep -cE '^(foo|bar) +bytes$' out)" = 2 ]
 verdict 'shows the loops of every function when none is chosen'
+typed 'split(é, 4)'
+grep -qF "unexpected symbol near 'é'; names of Lua are ASCII" err && grep -qx '     |       ^' err &&
+    typed 'x = "宽宽" ! y' && [ "$status" = 1 ] && grep -qx '     |            ^' err
+verdict 'says which letter Lua does not take, the caret in its column'
 typed "$matmul" ':redo'
 [ "$status" = 1 ] && grep -q 'nothing to redo' err && ! grep -q '^  rule' err && run -e 'schedule(1)' </dev/null && [ "$status" = 1 ] &&
     grep -q '^error: ' err && ! grep -q '^  rule' err

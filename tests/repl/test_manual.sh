@@ -6,12 +6,36 @@
 why() { cat why 2>/dev/null; }
 
 for kind in man html bash zsh fish; do
-    timeout 120 "$MOONLOOP" --manual=$kind >manual.$kind 2>why
+    timeout 280 "$MOONLOOP" --manual=$kind >manual.$kind 2>why
     verdict "writes $kind"
 done
 "$MOONLOOP" --manual=pdf >out 2>why
 [ $? = 2 ] && [ ! -s out ] && grep -q 'man, html, bash, zsh or fish' why
 verdict 'refuses another kind by name'
+
+# ---- the chapters that are played come first; their pictures are drawn meanwhile
+grep -oE '<h2 id="[a-z-]+"' manual.html | head -n 3 | cut -d'"' -f2 | tr '\n' ' ' >why
+[ "$(cat why)" = 'story from-tvm from-halide ' ]
+verdict 'begins with the story, then the pages from TVM and from Halide'
+sed '/<h2 id="from-tvm"/,$d' manual.html >story
+grep -q 'reorder  i_0, j_0, k' story && grep -q 'iter-not-parallel' story && grep -q '^ok   C equals v0' story && grep -q 'replays to matmul' story
+verdict 'the story is what the program says'
+for page in from-tvm from-halide; do
+    sed -n "/<h2 id=\"$page\"/,/<h2 id=\"[^f]/p" manual.html >page
+    [ "$(grep -c '<tr><td><pre>' page)" -gt 20 ] && [ "$(grep -c '^ok   ' page)" -ge 2 ]
+    verdict "the page $page has its table, and examples that were checked"
+done
+if [ -x "${MOONLOOP_DRAW-}" ]; then
+    [ "$(grep -c '<picture>.*srcset="data:image/svg+xml,.*%3C%2Fsvg%3E.*src="data:image/svg+xml,.*%3C%2Fsvg%3E' manual.html)" -ge 8 ] &&
+        [ "$(grep -c '<picture>' story)" -ge 5 ] && ! grep -q 'A picture belongs here' manual.html
+    verdict 'pictures stand in the page, for light and for dark'
+else
+    echo 'skip pictures stand in the page, for light and for dark: no moonloop-draw'
+fi
+# A line that does not do what it says stops the writing: without a folder nothing can be played.
+TMPDIR=$PWD/nowhere "$MOONLOOP" --manual=html >out 2>why
+[ $? != 0 ] && [ ! -s out ] && grep -q 'folder' why
+verdict 'a manual that cannot be played is not written'
 
 # ---- complete: every option, command, primitive, key, setting and code
 "$MOONLOOP" --help | grep -oE -- '--[a-z-]+' | sort -u >options
@@ -56,7 +80,7 @@ verdict 'bash reads its completion'
 verdict 'bash completes options and their values'
 cat >check.lua <<'E'
 local html = io.open("manual.html"):read("a")
-local void = {meta = true, input = true, ["!DOCTYPE"] = true}
+local void = {meta = true, input = true, img = true, source = true, ["!DOCTYPE"] = true}
 local open, ids = {}, {}
 local text = html:gsub("<style>.-</style>", ""):gsub("<script>.-</script>", "")
 for close, tag in text:gmatch("<(/?)([%w!]+)[^>]*>") do

@@ -4,10 +4,14 @@
  * Source: interaction 7.
  */
 #include "repl/host/host_impl.h"
+#include "repl/host/python.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "moonloop/core/base/letters.h"
+#include "moonloop/core/base/utf8.h"
+#include "moonloop/core/script/report.h"
 #include "repl/bind/bind.h"
 #include "repl/command/command.h"
 
@@ -77,9 +81,33 @@ static void add_source_line(ml_Text *at, const char *text, int n, const char *wh
         hit = q;
     if (hits == 1) {
         ml_text_add(at, "\n     | ");
-        ml_text_repeat(at, ' ', (size_t)(hit - p));
-        ml_text_repeat(at, '^', strlen(token));
+        ml_text_repeat(at, ' ', ml_columns_to(p, hit));
+        ml_text_repeat(at, '^', ml_columns_to(hit, hit + strlen(token)));
     }
+}
+
+/* Where Lua could not read the line and Python could: how it is written here. */
+static void add_python_hint(ml_Text *at, const char *text, const char *what)
+{
+    ml_Text hint = {0};
+
+    if (strstr(what, " near "))
+        ml_python_hint(text, &hint);
+    if (hint.n)
+        ml_text_fmt(at, "%s  note   in Lua: %s", at->n ? "\n" : "", ml_text_z(&hint));
+    ml_text_free(&hint);
+}
+
+/* s.mod.names: a method is called before something is read of it. */
+static void add_method_hint(ml_Text *at, const char *what)
+{
+    static const char HEAD[] = "attempt to index a function value (field '";
+    size_t n = sizeof HEAD - 1;
+    int len = strncmp(what, HEAD, n) == 0 ? (int)strcspn(what + n, "'") : 0;
+
+    if (len)
+        ml_text_fmt(at, "%s  note   %.*s is a function: x:%.*s() calls it",
+                    at->n ? "\n" : "", len, what + n, len, what + n);
 }
 
 /* What Lua's own words leave open of a line as it would stand in Python. */
@@ -93,6 +121,31 @@ static void add_note(ml_Text *at, const char *what)
             at->n ? "\n" : "");
 }
 
+/* Lua names a byte of a letter beyond ASCII, near '<\195>'; the letter itself is said, where
+ * the typed line has one beginning so. */
+static const char *say_letter(ml_Ctx *cx, const char *what, const char *text)
+{
+    static const char NEAR[] = "near '<\\";
+    const char *at = strstr(what, NEAR), *end = text ? text + strlen(text) : NULL;
+    char *stop;
+
+    if (!at || !text)
+        return what;
+    long byte = strtol(at + strlen(NEAR), &stop, 10);
+
+    for (const char *p = text; p < end; p++) {
+        size_t n = (unsigned char)*p == byte ? ml_utf8_length(p, end) : 0;
+
+        if (n > 1 && ml_streq(stop, ">'"))
+            return ml_format(cx, "%.*snear '%.*s'%s", (int)(at - what), what, (int)n, p,
+                             ml_letter(p, end, false)
+                                 ? "; names of Lua are ASCII: loops and blocks "
+                                   "are given as strings"
+                                 : "");
+    }
+    return what;
+}
+
 static void report_text(ml_Host *h, const char *msg, bool typed)
 {
     ml_Session *ss = h->ss;
@@ -104,10 +157,14 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
     bool global = nil_name(what, "global", name, sizeof name);
     bool called = strncmp(what, "attempt to call ", 16) == 0;
 
+    what = say_letter(cx, what, line && typed ? h->line : NULL);
     if (line && !(typed && ml_streq(chunk, "input")))
         ml_text_fmt(&at, "  at     %s:%d", chunk, line);
     else if (line && h->line && !global)
         add_source_line(&at, h->line, line, what);
+    if (typed && h->line && line)
+        add_python_hint(&at, h->line, what);
+    add_method_hint(&at, what);
     const char *gone = ss->safe ? ml_host_gone(what) : NULL;
 
     if (gone) {
@@ -157,7 +214,7 @@ static void report_failure(ml_Host *h, ml_Failure *f, bool typed)
         ml_text_fmt(&at, "%s%s", at.n ? "\n" : "", diags);
         ml_session_report(h->ss, f, false, ml_text_z(&at));
     } else if (diags) {
-        ml_err_line(&h->ss->out, diags);
+        ml_err_prose(&h->ss->out, diags);
         if (at.n)
             ml_err_line(&h->ss->out, ml_text_z(&at));
         if (h->ss->status == 0)

@@ -126,10 +126,11 @@ static void add_outcome(ml_Ctx *cx, const ml_JobEnd *e, ml_JobState state, ml_Te
 {
     double median = number_at(e->row, "median");
     const char *speed = text_at(e->row, "speed");
+    ml_SpeedKind kind;
 
     if (is_command(e, "time") && median > 0) {
         ml_text_seconds(t, median);
-        if (speed && strstr(speed, "FLOP"))
+        if (ml_speed_read(speed, &kind) > 0 && kind != ML_SPEED_TIME)
             ml_text_fmt(t, ", %s", speed);
         else
             ml_text_noise(t, number_at(e->row, "spread"));

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "moonloop/core/json/data.h"
+#include "repl/out/fold_code.h"
 #include "repl/screen/write_all.h"
 
 /* ---- the terminal */
@@ -110,15 +111,8 @@ void ml_out_tell(ml_Out *o, const char *shown, const char *raw)
         o->tee(o->tee_user, shown, raw);
 }
 
-static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const char *raw)
+static void write_text(ml_Out *o, int fd, const char *text)
 {
-    if (capture) {
-        ml_text_add(capture, text);
-        return;
-    }
-    ml_out_clear_status(o);
-    if (raw)
-        ml_out_tell(o, text, raw);
     fflush(stdout); /* what io.write has begun stands before what is said now */
     if (!o->ascii) {
         write_all(o, fd, text, strlen(text));
@@ -131,9 +125,28 @@ static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const 
     ml_text_free(&t);
 }
 
+/* raw: what the tee is told; NULL: nothing. */
+static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const char *raw)
+{
+    if (capture) {
+        ml_text_add(capture, text);
+        return;
+    }
+    ml_out_clear_status(o);
+    if (raw)
+        ml_out_tell(o, text, raw);
+    write_text(o, fd, text);
+}
+
 static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
 {
-    put_as(o, fd, capture, text, text);
+    if (capture) {
+        ml_text_add(capture, text);
+        return;
+    }
+    ml_out_clear_status(o);
+    ml_out_tell(o, text, text);
+    write_text(o, fd, text);
 }
 
 void ml_out_as(ml_Out *o, const char *shown, const char *raw)
@@ -203,7 +216,7 @@ void ml_err_line(ml_Out *o, const char *text)
 
 /* ---- folding */
 
-/* `   3 | for i in …`, and the marks below it: `     |     ^ loop i`. */
+/* Numbered: of a program, a diff; or behind a bar. */
 static bool is_program_line(const char *p, const char *end)
 {
     size_t columns = 0;
@@ -268,17 +281,24 @@ static void fold_line(const char *line, const char *end, size_t width, ml_Text *
 
 void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out)
 {
-    const char *end;
+    size_t width = (size_t)o->width;
 
     if (o->height <= 0 || o->width <= 0) {
         ml_text_add(out, text);
         return;
     }
-    for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
-        fold_line(text, end, (size_t)o->width, out);
+    for (;;) {
+        const char *end = ml_fold_marked(text, width, out);
+
+        if (!end) {
+            end = text + strcspn(text, "\n");
+            fold_line(text, end, width, out);
+        }
+        if (!*end)
+            return;
         ml_text_char(out, '\n');
+        text = end + 1;
     }
-    fold_line(text, text + strlen(text), (size_t)o->width, out);
 }
 
 static void put_prose(ml_Out *o, int fd, ml_Text *capture, const char *text)

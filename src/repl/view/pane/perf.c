@@ -18,7 +18,6 @@
 typedef struct Timed {
     int version;
     double rate; /* larger is faster */
-    bool flops;
     const char *speed, *marks;
 } Timed;
 
@@ -45,14 +44,13 @@ static void put_versions(ml_View *v, ml_Rows *r, const ml_Shown *sh, TimedList *
 
     for (int k = 0; k < n; k++)
         if (ml_version_step(sh->s, k, &step) && step.speed) {
-            bool flops;
-            double rate = ml_speed_read(step.speed, &flops);
+            double rate = ml_speed_read(step.speed, NULL);
 
             best = rate > best ? rate : best;
             speed = ml_wider(speed, step.speed, INT_MAX);
             name = ml_wider(name, ml_format(r->cx, "v%d", k), INT_MAX);
             ml_push(r->cx, &list,
-                    ((Timed){k, rate, flops, step.speed, ml_schedule_marks_of(sh->s, k)}));
+                    ((Timed){k, rate, step.speed, ml_schedule_marks_of(sh->s, k)}));
         }
     if (list.n == 0)
         ml_rows_add(r, ML_ROLE_DIM, "no version was timed yet: t, or :time");
@@ -110,11 +108,14 @@ static void put_roofs(ml_View *v, ml_Rows *r, const ml_Shown *sh, const TimedLis
     cx = ml_ctx_fork(ml_schedule_ctx(sh->s));
     ml_ctx_set_limit(cx, 0);
     if (ml_roofline_roofs(cx, e, sh->s, at, &o, &line)) {
-        for (size_t k = 0; k < list->n && line.flop > 0; k++)
-            if (list->v[k].flops)
+        for (size_t k = 0; k < list->n && line.flop > 0; k++) {
+            double seconds = ml_speed_seconds(list->v[k].speed, line.flop, line.bytes);
+
+            if (seconds > 0)
                 ml_push(cx, &line.points,
-                        ((ml_RoofPoint){list->v[k].version, line.flop / list->v[k].rate,
+                        ((ml_RoofPoint){list->v[k].version, seconds,
                                         list->v[k].version == sh->version}));
+        }
         ml_roofline_draw(&line, width < ROOF_WIDEST ? width : ROOF_WIDEST,
                          height < ROOF_ROWS ? height : ROOF_ROWS, &t);
         ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
