@@ -14,6 +14,7 @@
 #include "moonloop/primitives/tokens.h"
 #include "repl/bind/bind.h"
 #include "repl/host/host_impl.h"
+#include "repl/host/python.h"
 
 static const char host_key;
 
@@ -113,6 +114,7 @@ static void end_host(void *user, ml_Session *ss)
 
     ml_text_free(&h->kept);
     ml_text_free(&h->typed);
+    ml_text_free(&h->python);
     ml_text_free(&h->preamble);
     lua_close(h->L);
     free(h);
@@ -213,114 +215,11 @@ bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed)
 
 /* ---- lines */
 
-static bool incomplete_message(lua_State *L)
-{
-    size_t n;
-    const char *msg = lua_tolstring(L, -1, &n);
-
-    return n >= 5 && ml_streq(msg + n - 5, "<eof>");
-}
-
-/* A `local` at the beginning of a typed line is kept for the session. */
-static const char *without_local(const char *text)
-{
-    if (strncmp(text, "local ", 6) != 0)
-        return text;
-    text += 6;
-    while (*text == ' ')
-        text++;
-    /* `local x` alone declares nothing that could be kept; attributes need the keyword. */
-    return strchr(text, '=') && !strchr(text, '<') ? text
-           : strncmp(text, "function ", 9) == 0    ? text
-                                                   : text - 6;
-}
-
-/* Whether `return LINE` cannot be meant: it begins with a keyword of a statement, or
- * assigns. */
-static bool is_statement(const char *text)
-{
-    static const char *const VALUES[] = {"function", "nil", "true", "false", "not"};
-    ml_Tokens t = {.p = text, .n = strlen(text)};
-    ml_Token k = ml_token_code(&t);
-    int depth = 0;
-
-    if (ml_is_lua_keyword(k.text)) {
-        for (size_t n = 0; n < ML_COUNT(VALUES); n++)
-            if (ml_token_is(k, VALUES[n]))
-                return false;
-        return true;
-    }
-    for (; k.kind != ML_TOKEN_END && !ml_is_lua_keyword(k.text); k = ml_token_code(&t)) {
-        if (k.kind != ML_TOKEN_MARK)
-            continue;
-        if (depth == 0 && ml_token_is(k, "="))
-            return true;
-        depth += strchr("([{", *k.text.p) ? 1 : strchr(")]}", *k.text.p) ? -1 : 0;
-    }
-    return false;
-}
-
-/* Pushes the line as a function, or what is wrong with it: Lua's status. */
-static int compile_line(ml_Host *h, const char *text, bool typed)
-{
-    lua_State *L = h->L;
-    const char *name = typed ? "=input" : "=-e";
-
-    if (!is_statement(text)) {
-        size_t n;
-        const char *value = lua_pushfstring(L, "return %s", text);
-
-        lua_tolstring(L, -1, &n);
-        if (luaL_loadbufferx(L, value, n, name, "t") == LUA_OK) {
-            lua_remove(L, -2);
-            return LUA_OK;
-        }
-        lua_pop(L, 2);
-    }
-    if (typed)
-        text = without_local(text);
-    return luaL_loadbufferx(L, text, strlen(text), name, "t");
-}
-
-static void drop_kept(ml_Host *h)
-{
-    ml_text_clear(&h->kept);
-    luaL_unref(h->L, LUA_REGISTRYINDEX, h->kept_chunk);
-    h->kept_chunk = LUA_NOREF;
-}
-
-bool ml_host_incomplete(ml_Host *h, const char *text)
-{
-    drop_kept(h);
-    h->kept_status = compile_line(h, text, true);
-    if (h->kept_status == LUA_ERRSYNTAX && incomplete_message(h->L)) {
-        lua_pop(h->L, 1);
-        return true;
-    }
-    ml_text_add(&h->kept, text);
-    h->kept_chunk = luaL_ref(h->L, LUA_REGISTRYINDEX);
-    return false;
-}
-
-/* The same, of a typed line that was asked about just before without compiling it anew. */
-static int load_line(ml_Host *h, const char *text, bool typed)
-{
-    size_t n = strlen(text);
-    const char *z = ml_text_z(&h->kept);
-    bool kept = typed && h->kept.n >= n && n > 0 && memcmp(z, text, n) == 0 &&
-                z[n + strspn(z + n, " \t\r\n")] == '\0';
-
-    if (kept)
-        lua_rawgeti(h->L, LUA_REGISTRYINDEX, h->kept_chunk);
-    drop_kept(h);
-    return kept ? h->kept_status : compile_line(h, text, typed);
-}
-
 static bool eval(ml_Host *h, const char *text)
 {
     lua_State *L = h->L;
     bool typed = h->ss->mode == ML_MODE_TYPED;
-    int status = load_line(h, text, typed);
+    int status = ml_host_load_line(h, text, typed);
 
     ml_host_drop_result(h);
     if (status != LUA_OK) {
@@ -330,6 +229,7 @@ static bool eval(ml_Host *h, const char *text)
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->env);
     if (!lua_setupvalue(L, -2, 1))
         lua_pop(L, 1);
+    ml_host_note_python(h);
     if (!ml_host_run_for_result(h, 0))
         return false;
     if (!typed)

@@ -21,6 +21,9 @@ struct ml_Host {
     ml_Text preamble; /* imports that were typed before a program */
     int kept_chunk;   /* what Lua made of it: a function, or (by kept_status) an error */
     int kept_status;
+    ml_Text python;    /* what the kept line is in Lua, when it is Python; else empty */
+    unsigned habits;   /* of Python that the kept line shows, */
+    unsigned told;     /* and that were told */
     size_t bytes;      /* held by Lua */
     size_t limit;      /* 0: none */
     const char *named; /* the module of -l until its file is looked for; else NULL */
@@ -68,6 +71,10 @@ void ml_host_push_keys(lua_State *L, int idx, lua_Integer most);
 /* Once a typed line has run: the name a.b that it was into h->typed, and whether that is nothing
  * (an error was printed). */
 bool ml_host_is_something(ml_Host *h, const char *text);
+/* Pushes the line as a function, or what is wrong with it: Lua's status. */
+int ml_host_load_line(ml_Host *h, const char *text, bool typed);
+/* How the line that was Python is written in Lua: once for each habit. */
+void ml_host_note_python(ml_Host *h);
 /* What an assignment leaves to be said: a module is no schedule, one list is not three values. */
 void ml_host_note_assigned(ml_Host *h, const char *text);
 /* Once package.path is what the environment says: the modules of -l are found there. */

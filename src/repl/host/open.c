@@ -4,7 +4,9 @@
  */
 #include "repl/host/host_impl.h"
 
+#include "moonloop/primitives/tokens.h"
 #include "repl/bind/bind.h"
+#include "repl/host/python.h"
 
 /* ---- what the reader wants to tell */
 
@@ -115,6 +117,18 @@ static int l_open(lua_State *L)
     return 0;
 }
 
+/* Whether there are lines of a schedule in it, and no program. */
+static bool is_python(const char *text)
+{
+    unsigned habits;
+    ml_Text lua = {0};
+    ml_PythonIs is = ml_python_read(text, &lua, &habits);
+    bool yes = (is == ML_PYTHON_IS || is == ML_PYTHON_DEFINES) && lua.n > 0;
+
+    ml_text_free(&lua);
+    return yes;
+}
+
 /* Whether the text, read strictly, lacks a program and nothing else. */
 static bool is_preamble(ml_Host *h, const char *text)
 {
@@ -132,13 +146,29 @@ static bool is_preamble(ml_Host *h, const char *text)
     return yes;
 }
 
-bool ml_host_open_text(ml_Host *h, const char *text)
+/* Where behind a program the lines of a schedule begin, which a copied script has; its end
+ * when there are none. */
+static const char *behind_program(const char *text)
+{
+    bool program = false;
+
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        program |= *p == '@' || strncmp(p, "class ", 6) == 0;
+        if (program && ml_is_name_char(*p) && strncmp(p, "class ", 6) != 0 &&
+            strncmp(p, "def ", 4) != 0 && is_python(p))
+            return p;
+    }
+    return text + strlen(text);
+}
+
+/* The program on top of what stands before it; false: an error was printed. */
+static bool open_program(ml_Host *h, ml_Str text)
 {
     lua_State *L = h->L;
     ml_Text whole = {0};
 
     ml_text_addn(&whole, ml_text_z(&h->preamble), h->preamble.n);
-    ml_text_add(&whole, text);
+    ml_text_addn(&whole, text.p, text.n);
     lua_pushcfunction(L, l_open);
     lua_pushliteral(L, "parse");
     lua_pushstring(L, ml_text_z(&whole));
@@ -150,13 +180,23 @@ bool ml_host_open_text(ml_Host *h, const char *text)
         ok = true;
         ml_text_clear(&h->preamble);
         ml_text_fmt(&h->preamble, "%s\n", ml_text_z(&whole));
-        if (strstr(text, "import "))
+        if (strstr(ml_text_z(&h->preamble), "import "))
             ml_err_say(&h->ss->out,
                        "note: no program yet; these lines stand before the next ones");
     } else if (!ok)
         ml_host_report(h, true);
     ml_text_free(&whole);
     return ok;
+}
+
+bool ml_host_open_text(ml_Host *h, const char *text)
+{
+    if (is_python(text)) /* imports, and steps behind them */
+        return ml_host_eval(h, text);
+    const char *steps = behind_program(text);
+
+    return open_program(h, (ml_Str){text, (size_t)(steps - text)}) &&
+           (!*steps || ml_host_eval(h, steps));
 }
 
 /* A script that returns a schedule, which is the focus then. */
