@@ -76,6 +76,7 @@ static int open_state(lua_State *L)
     bind_state(L)->safe = h->ss->safe;
     bind_state(L)->reach = h->ss->reach;
     ml_host_add_functions(L);
+    ml_host_take_writes(L);
     if (h->ss->safe)
         ml_host_keep_path(L);
     lua_newtable(L); /* the environment of typed lines */
@@ -121,6 +122,12 @@ static void end_host(void *user, ml_Session *ss)
     ss->host = NULL;
 }
 
+static void tell_tick(void *user, unsigned ticks)
+{
+    (void)ticks;
+    ml_tell_tick(user);
+}
+
 ml_Host *ml_host_new(ml_Session *ss)
 {
     ml_Host *h = calloc(1, sizeof *h); /* NOLINT: see host_alloc */
@@ -140,6 +147,7 @@ ml_Host *ml_host_new(ml_Session *ss)
         ml_host_report(h, true);
     else
         ml_lua_set_interrupt(h->L, ml_interrupt_flag());
+    ml_lua_set_watch(h->L, tell_tick, ss);
     ml_session_observe(ss, &h->observer);
     return h;
 }

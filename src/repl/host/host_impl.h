@@ -54,6 +54,8 @@ bool ml_host_load_script(lua_State *L, const char *path, int *status);
 /* The error value is on top; it is printed and popped. typed: the chunk stands before one's
  * eyes, so no place is given. */
 void ml_host_report(ml_Host *h, bool typed);
+/* io.write goes the way of print. */
+void ml_host_take_writes(lua_State *L);
 /* The functions of the prompt into the table moon, on top, and the globals; leaves moon. */
 void ml_host_add_functions(lua_State *L);
 /* --safe: takes away what reaches beyond the session. */
