@@ -44,6 +44,9 @@ bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed);
  * the error was printed. And forgets what the line before gave. */
 bool ml_host_run_for_result(ml_Host *h, int n_args);
 void ml_host_drop_result(ml_Host *h);
+/* A script file (ml_host_file); *returned: a schedule, which is the focus now. */
+bool ml_host_run_script(ml_Host *h, const char *path, int argc, char **argv,
+                        bool *returned);
 /* Pushes the script's function, or what is wrong with it: Lua's *status; path NULL:
  * standard input. A script that 0.1.0 saved returns its schedule, too. false: the file
  * cannot be read, errno says why, and nothing is pushed. */

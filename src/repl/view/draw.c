@@ -104,7 +104,7 @@ static void draw_rows(ml_View *v, ml_PaneId id)
         ml_view_put_row(v, line, line.x + 1, line.y, row, p->left, in && v->search);
         if (row->changed)
             ml_grid_put(&v->grid, line, line.x, line.y, "▌", ML_ROLE_CHANGED);
-        if (id == ML_PANE_LOOPS)
+        if (id == ML_PANE_LOOPS && !v->busy)
             draw_choice(v, row, line);
         if (ml_view_other(id) != ML_PANE_NONE && linked) {
             ml_grid_attr(&v->grid, line, ML_ATTR_ON_LINKED);
@@ -139,7 +139,7 @@ static Menu make_menu(ml_View *v)
     Menu m = {.at = -1};
 
     ml_rows_reset(&m.rows);
-    if (ml_act_open(v))
+    if (ml_act_open(v) && !v->busy)
         ml_act_menu(v, &m.rows, &m.at);
     int n = (int)m.rows.v.n, w = ml_rows_columns(&v->grid, &m.rows) + 4;
     int h = n < room ? n : room;
@@ -241,7 +241,7 @@ static void draw_pane(ml_View *v, ml_PaneId id, const Menu *menu)
     else
         ml_text_fmt(&title, "%d %s", (int)id, ml_pane_names[id]);
     ml_rows_reset(&preview);
-    if (id == ML_PANE_PROGRAM && ml_act_preview(v, &preview)) {
+    if (id == ML_PANE_PROGRAM && !v->busy && ml_act_preview(v, &preview)) {
         n = (int)preview.v.n;
         last = draw_preview(v, &preview, menu);
         ml_act_preview_title(v, &more);
