@@ -199,9 +199,36 @@ static bool mentions(ml_Failure *f, const char *name)
     return false;
 }
 
+static bool ends_in(const char *from, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+
+    return (size_t)(end - from) >= n && memcmp(end - n, word, n) == 0;
+}
+
+/* A loop or block of the sentence is said to be one: "loop {0}", "blocks {0} and {1}", or in
+ * a word that is a fact itself, "{2} {0}". */
+static void check_kinds_are_said(const One *o, const ml_Error *e)
+{
+    const char *says = ml_error_says(e);
+
+    for (const char *p = says; (p = strchr(p, '{')) != NULL; p++) {
+        size_t k = (size_t)(p[1] - '0');
+        bool loop = k < e->n_facts && e->facts[k].kind == ML_FACT_LOOP;
+        bool block = k < e->n_facts && e->facts[k].kind == ML_FACT_BLOCK;
+        const char *one = loop ? "loop " : "block ", *many = loop ? "loops " : "blocks ";
+
+        if ((loop || block) && !ends_in(says, p, one) && !ends_in(says, p, many) &&
+            !ends_in(says, p, "} ") && !(ends_in(says, p, " and ") && strstr(says, many)))
+            fail_msg("%s:%u: {%zu} without its kind in: %s", o->file, o->c->line, k, says);
+    }
+}
+
 static void check_refused(One *o)
 {
     const Case *c = o->c;
+
+    check_kinds_are_said(o, ml_schedule_error(o->fx.s));
     ml_Failure *f = ml_failure_take(o->fx.s);
     const ml_RenderOpts detail = {.level = ML_RENDER_DETAIL};
     ml_Text t = {0};

@@ -414,8 +414,8 @@ static const ml_Stmt *folded(Fold *f)
         nb.body = ml_for_from(cx, &loop);
     }
     ml_untold_loads(cx, f->use->value, &untold); /* what the consumer reads beside it */
-    const ml_Block *r = ml_block_reinfer_with(
-        cx, ml_call_func(f->c), ml_as_block(ml_block_from(cx, &nb)), &untold);
+    const ml_Block *r = ml_block_reinfer_with(cx, ml_call_func(f->c),
+                                              ml_as_block(ml_block_from(cx, &nb)), &untold);
 
     return r ? &r->base : NULL;
 }
@@ -445,7 +445,7 @@ static bool reverse_compute_inline(ml_Call *c)
     const ml_Block *opaque = ml_opaque_user(cx, ml_call_block(c, scope)->body, f.buf);
 
     if (opaque)
-        return ml_fail(cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(f.buf), ML_BLOCK(opaque));
+        return ml_fail_opaque(c, f.buf, opaque);
     ml_Uid lca = ml_index_lca(c->p.index, block, f.producer->tag);
 
     if (!ml_check_schedulable(c, lca, block) ||
