@@ -1,6 +1,8 @@
 /* records - see records.h. */
 #include "moonloop/work/records.h"
 
+#include "moonloop/work/roofs.h"
+
 bool ml_records_workload(ml_Ctx *cx, ml_Schedule *s, ml_Db *db, ml_DbWorkload *w)
 {
     const ml_Func *f = ml_schedule_func(s);
@@ -78,6 +80,22 @@ void ml_record_design(ml_Schedule *s, const ml_Record *r, ml_Text *out)
     }
     ml_ctx_unref(cx);
     ml_schedule_unref(beside);
+}
+
+double ml_record_expected(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, const ml_Record *r,
+                          uint32_t threads)
+{
+    uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
+    const ml_Machine *m = ml_machine_known(cx, e);
+    double here, there;
+
+    ml_own_amount(cx, e, s, at, threads, &here);
+    ml_own_amount(cx, e, s, at, r->threads, &there);
+    if (!m || m->threads < threads || m->threads < r->threads || !(here > 0 && there > 0)) {
+        here = threads;
+        there = r->threads;
+    }
+    return ml_record_seconds(r) * there / here;
 }
 
 static const char *free_name(ml_Ctx *cx, ml_Schedule *s)

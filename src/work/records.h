@@ -20,6 +20,10 @@ const int *ml_records_runs(ml_Ctx *cx, ml_Db *db, int64_t workload, const ml_Rec
 /* What a record chose, in words: its trace is replayed beside s, whose names are known
  * (ml_schedule_names). */
 void ml_record_design(ml_Schedule *s, const ml_Record *r, ml_Text *out);
+/* Seconds that it may be expected to take with so many threads: as the roof of its program
+ * rises or falls with them, as far as the machine is known; else as their number. */
+double ml_record_expected(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, const ml_Record *r,
+                          uint32_t threads);
 /* Makes a record a branch of s, tuned-1 or the next that is free, and goes there; *branch in
  * cx. false: s is where it was; cx's error, or else the schedule's. */
 bool ml_record_adopt(ml_Ctx *cx, ml_Schedule *s, const ml_Record *r, const char **branch);

@@ -78,14 +78,12 @@ bool ml_timing_roof(ml_Ctx *cx, ml_Engine *e, const ml_Func *start, const ml_Tim
     return true;
 }
 
-bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
-                       const ml_TimingOpts *o, ml_Roofline *out)
+static void roofs_of(ml_Ctx *cx, ml_Engine *e, const ml_Machine *m, ml_Schedule *s,
+                     uint32_t at, const ml_TimingOpts *o, ml_Roofline *out)
 {
-    const ml_Machine *m = ml_machine_get(cx, e, true);
-
-    *out = (ml_Roofline){.type = ML_DT_F32, .threads = ml_engine_threads(e)};
-    if (m == NULL)
-        return false;
+    out->type = ML_DT_F32;
+    if (out->threads == 0)
+        out->threads = ml_engine_threads(e);
     if (s) {
         const ml_Func *start = ml_version_program(s, 0).mod->funcs[at];
 
@@ -93,6 +91,7 @@ bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
         out->bytes = bytes_of(cx, start, o, &out->type);
     }
     if (!ml_dtype_is_float(out->type)) { /* its operations have no measured peak */
+        out->no_peak = out->flop > 0;
         out->type = ML_DT_F32;
         out->flop = 0;
     }
@@ -103,7 +102,40 @@ bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
                                 ? (double)NAN
                                 : ml_machine_bandwidth(m, (ml_MachineLevel)l, out->threads);
     out->roof = ml_machine_roof(m, out->type, out->threads, out->flop, out->bytes);
+}
+
+bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
+                       const ml_TimingOpts *o, ml_Roofline *out)
+{
+    const ml_Machine *m = ml_machine_get(cx, e, true);
+
+    *out = (ml_Roofline){.type = ML_DT_F32};
+    if (m == NULL)
+        return false;
+    roofs_of(cx, e, m, s, at, o, out);
     return true;
+}
+
+ml_Amount ml_own_amount(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
+                        uint32_t threads, double *roof)
+{
+    const ml_TimingOpts o = {0};
+    const ml_Machine *m = ml_machine_known(cx, e);
+    double flop = ml_timing_flop(cx, ml_version_program(s, 0).mod->funcs[at], &o);
+    ml_Roofline r = {.threads = threads};
+
+    if (roof)
+        *roof = (double)NAN;
+    if (m == NULL || !m->full) {
+        ml_error_clear(cx);
+        return (ml_Amount){flop, false};
+    }
+    roofs_of(cx, e, m, s, at, &o, &r);
+    ml_Amount a = ml_timing_amount(flop, r.bytes, r.no_peak ? NULL : &r.roof);
+
+    if (roof && !r.no_peak)
+        *roof = a.bytes ? r.roof.bandwidth : r.roof.peak;
+    return a;
 }
 
 bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,

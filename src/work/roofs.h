@@ -21,6 +21,7 @@ typedef struct ml_Roofline {
     double bandwidth[ML_MACHINE_LEVELS]; /* bytes per second; NAN: not measured */
     double flop, bytes;                  /* of the start; 0: no schedule, or not known */
     ml_Roof roof;                        /* of that */
+    bool no_peak;                        /* what it computes has no measured peak */
     ml_RoofPoints points;                /* timed versions, ascending */
 } ml_Roofline;
 
@@ -28,6 +29,11 @@ typedef struct ml_Roofline {
  * known: ml_machine_known tells before. Lives in cx. false: cx's error. */
 bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
                     const ml_TimingOpts *o, ml_Roofline *out);
+/* What the speed of s's program is told of, by what is known of the machine: nothing is
+ * measured. roof (may be NULL): operations or bytes per second that so many threads (0: e's)
+ * do at most; NAN: not known. */
+ml_Amount ml_own_amount(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
+                        uint32_t threads, double *roof);
 /* The same without points: no version is looked at. */
 bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
                        const ml_TimingOpts *o, ml_Roofline *out);

@@ -67,47 +67,78 @@ void ml_text_noise(ml_Text *t, double spread)
         ml_text_fmt(t, " ±%.0f %%", spread * 100);
 }
 
-void ml_text_rate(ml_Text *t, double flop, double seconds)
+void ml_text_rate(ml_Text *t, ml_Amount a, double seconds)
 {
-    ml_text_si(t, flop / seconds);
-    ml_text_add(t, "FLOP/s");
+    ml_text_si(t, a.n / seconds);
+    ml_text_add(t, a.bytes ? "B/s" : "FLOP/s");
 }
 
-void ml_text_speed(ml_Text *t, double flop, double seconds, double spread)
+void ml_text_giga(ml_Text *t, ml_Amount a, double seconds)
 {
-    if (flop > 0 && seconds > 0)
-        ml_text_rate(t, flop, seconds);
+    double v = a.n / seconds * 1e-9;
+
+    ml_text_fmt(t, "%.*f", v < 0.995 ? 3 : v < 9.995 ? 2 : 1, v);
+}
+
+const char *ml_rate_unit(ml_Amount a)
+{
+    return a.bytes ? "GB/s" : "GFLOP/s";
+}
+
+void ml_text_speed(ml_Text *t, ml_Amount a, double seconds, double spread)
+{
+    if (a.n > 0 && seconds > 0)
+        ml_text_rate(t, a, seconds);
     else
         ml_text_seconds(t, seconds);
     ml_text_noise(t, spread);
 }
 
-double ml_speed_read(const char *speed, bool *flops)
+/* The unit behind a number: what it stands for, and by what the number is multiplied. */
+static bool read_unit(const char *p, ml_SpeedKind *kind, double *scale)
 {
+    static const char prefixes[] = "kMGTP";
     static const struct {
         const char *name;
-        double scale; /* below 0: seconds */
-    } UNITS[] = {{"FLOP/s", 1},     {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6}, {"GFLOP/s", 1e9},
-                 {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}, {"s", -1},        {"ms", -1e-3},
-                 {"µs", -1e-6},     {"us", -1e-6},     {"ns", -1e-9}};
+        double seconds;
+    } TIMES[] = {{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}, {"us", 1e-6}, {"ns", 1e-9}};
+    size_t n = strcspn(p, " "); /* ` ±34 %` may stand behind it */
+    const char *prefix = n > 1 ? strchr(prefixes, *p) : NULL;
+
+    for (size_t k = 0; k < ML_COUNT(TIMES); k++)
+        if (strlen(TIMES[k].name) == n && strncmp(p, TIMES[k].name, n) == 0) {
+            *kind = ML_SPEED_TIME;
+            *scale = TIMES[k].seconds;
+            return true;
+        }
+    *scale = prefix ? pow(1000, (double)(prefix - prefixes + 1)) : 1;
+    p += prefix != NULL;
+    n -= prefix != NULL;
+    *kind = *p == 'B' ? ML_SPEED_BYTES : ML_SPEED_FLOP;
+    return (n == 3 && strncmp(p, "B/s", n) == 0) ||
+           (n == 6 && strncmp(p, "FLOP/s", n) == 0);
+}
+
+double ml_speed_read(const char *speed, ml_SpeedKind *kind)
+{
     char *end = NULL;
-    double v = speed ? strtod(speed, &end) : 0;
+    double v = speed ? strtod(speed, &end) : 0, scale;
+    ml_SpeedKind k = ML_SPEED_TIME;
 
-    if (flops)
-        *flops = false;
-    if (!end || !(v > 0))
-        return 0;
-    while (*end == ' ')
+    while (v > 0 && *end == ' ')
         end++;
-    for (size_t k = 0; k < ML_COUNT(UNITS); k++) {
-        size_t length = strlen(UNITS[k].name); /* ` ±34 %` may stand behind it */
+    bool ok = v > 0 && read_unit(end, &k, &scale);
 
-        if (strncmp(UNITS[k].name, end, length) != 0 || !strchr(" ", end[length]))
-            continue;
-        if (flops)
-            *flops = UNITS[k].scale > 0;
-        v *= UNITS[k].scale;
-        return v < 0 ? -1 / v : v;
-    }
-    return 0;
+    if (kind)
+        *kind = k;
+    return !ok ? 0 : k == ML_SPEED_TIME ? 1 / (v * scale) : v * scale;
+}
+
+double ml_speed_seconds(const char *speed, double flop, double bytes)
+{
+    ml_SpeedKind kind;
+    double v = ml_speed_read(speed, &kind);
+    double n = kind == ML_SPEED_TIME ? 1 : kind == ML_SPEED_FLOP ? flop : bytes;
+
+    return v > 0 && n > 0 ? n / v : (double)NAN;
 }

@@ -14,11 +14,23 @@ void ml_text_seconds_like(ml_Text *t, double seconds, double like);
 /* ` ±34 %` when the measurement is noisy: half of its runs lie within 34 % of the median,
  * the others further away. Nothing when that is 5 % or less. */
 void ml_text_noise(ml_Text *t, double spread);
-/* "58.4 GFLOP/s" */
-void ml_text_rate(ml_Text *t, double flop, double seconds);
-/* As versions keep it: the rate, or (flop 0) the time; with the noise. */
-void ml_text_speed(ml_Text *t, double flop, double seconds, double spread);
-/* That as a number, larger for the faster; 0: neither. *flops (may be NULL): it is a rate. */
-double ml_speed_read(const char *speed, bool *flops);
+/* What a speed is told of: operations, or the bytes that must move where the bandwidth is
+ * the nearer roof; n 0: neither is known, and the time is told. */
+typedef struct ml_Amount {
+    double n;
+    bool bytes;
+} ml_Amount;
+/* "58.4 GFLOP/s", "31.2 GB/s" */
+void ml_text_rate(ml_Text *t, ml_Amount a, double seconds);
+/* The same in units of 1e9, for a column: ml_rate_unit stands above it. */
+void ml_text_giga(ml_Text *t, ml_Amount a, double seconds);
+const char *ml_rate_unit(ml_Amount a); /* GFLOP/s, GB/s */
+/* As versions keep it: the rate, or the time; with the noise. */
+void ml_text_speed(ml_Text *t, ml_Amount a, double seconds, double spread);
+/* That as a number, larger for the faster; 0: it is none. */
+typedef enum ml_SpeedKind { ML_SPEED_TIME, ML_SPEED_FLOP, ML_SPEED_BYTES } ml_SpeedKind;
+double ml_speed_read(const char *speed, ml_SpeedKind *kind);
+/* Seconds of a run of so many operations and bytes; NAN: it does not say. */
+double ml_speed_seconds(const char *speed, double flop, double bytes);
 
 #endif

@@ -34,12 +34,17 @@ static bool see_parallel(const ml_Stmt *s, void *user)
     return !*found;
 }
 
-uint32_t ml_timing_threads(const ml_Engine *e, const ml_Func *f)
+bool ml_is_parallel(const ml_Func *f)
 {
     bool found = false;
 
     ml_stmt_visit(f->body, see_parallel, &found);
-    return found ? ml_engine_threads(e) : 1;
+    return found;
+}
+
+uint32_t ml_timing_threads(const ml_Engine *e, const ml_Func *f)
+{
+    return ml_is_parallel(f) ? ml_engine_threads(e) : 1;
 }
 
 uint64_t ml_timing_key(ml_Ctx *cx, const ml_Engine *e, const ml_Func *f,
@@ -156,11 +161,22 @@ bool ml_timing_may(ml_Ctx *cx, ml_Schedule *s, const ml_Work *work, const ml_Tim
            ml_fail(cx, ML_E_BAD_ARGUMENT, ML_TEXT(ml_format(cx, "shape: %s", size)));
 }
 
-static const char *speed_words(ml_Ctx *cx, double flop, const ml_TimeReport *t)
+ml_Amount ml_timing_amount(double flop, double bytes, const ml_Roof *roof)
+{
+    return roof && roof->memory && bytes > 0 ? (ml_Amount){bytes, true}
+                                             : (ml_Amount){flop, false};
+}
+
+ml_Amount ml_timing_of(const ml_Timing *t)
+{
+    return ml_timing_amount(t->flop, t->bytes, t->has_roof ? &t->roof : NULL);
+}
+
+static const char *speed_words(ml_Ctx *cx, const ml_Timing *t)
 {
     ml_Text out = {0};
 
-    ml_text_speed(&out, flop, t->median, t->spread);
+    ml_text_speed(&out, ml_timing_of(t), t->t.median, t->t.spread);
     const char *z = ml_strdup(cx, ml_str(ml_text_z(&out)));
 
     ml_text_free(&out);
@@ -195,8 +211,10 @@ static bool run(ml_TimingRun *r, const char *id, const ml_TimeOpts *to, const ml
         return false;
     r->out->flop = flop < 0 ? ml_timing_flop(r->cx, base, r->o) : flop;
     r->out->noisy = r->out->t.spread > ML_NOISY;
-    r->out->speed = speed_words(r->cx, r->out->flop, &r->out->t);
-    return ml_timing_roof(r->cx, r->e, base, r->o, r->out);
+    if (!ml_timing_roof(r->cx, r->e, base, r->o, r->out))
+        return false;
+    r->out->speed = speed_words(r->cx, r->out);
+    return true;
 }
 
 bool ml_timing_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version, uint32_t at,

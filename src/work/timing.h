@@ -5,6 +5,7 @@
 
 #include "moonloop/codegen/machine/machine.h"
 #include "moonloop/codegen/measure/contest.h"
+#include "moonloop/work/say.h"
 #include "moonloop/work/work.h"
 
 typedef struct ml_TimingOpts {
@@ -46,8 +47,13 @@ typedef struct ml_Timing {
     ml_TimeReport rival_t;  /* sampled by turns with t */
 } ml_Timing;
 
+/* What the speed of a program with that roof is told of. */
+ml_Amount ml_timing_amount(double flop, double bytes, const ml_Roof *roof);
+/* The same of a timing. */
+ml_Amount ml_timing_of(const ml_Timing *t);
 /* Operations of a function, symbolic sizes as they were given. */
 double ml_timing_flop(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o);
+bool ml_is_parallel(const ml_Func *f); /* some loop is */
 /* Threads that it can use: one where no loop is parallel. */
 uint32_t ml_timing_threads(const ml_Engine *e, const ml_Func *f);
 /* Relative spread from which on a measurement counts as noisy: interaction 8. */

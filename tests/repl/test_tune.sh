@@ -56,6 +56,16 @@ verdict 'a line that fails at the start takes no label of an adopted branch alon
 typed "$mm" 'split("i", {auto, 8});' ':adopt 1' ':adopt 2'
 [ "$status" = 0 ] && grep -q '^branch tuned-1: .* record 1$' out && grep -q '^branch tuned-2: .* record 2$' out
 verdict 'adopts a record by its number, beside other work'
+run --keep-going < <(printf '%s\n' "$mm" ':set threads 2' ':adopt' ':adopt 1' ':set threads 1' ':adopt 1')
+grep -q 'matmul has no record measured with 2 threads here; the best with 1 is [0-9]*: :adopt [0-9]* takes it' <(tr -s '\n ' ' ' <err) &&
+    [ "$(grep -c 'note: record 1 was measured' err)" = 1 ] &&
+    grep -q 'note: record 1 was measured with 1 thread, [0-9.]* .FLOP/s; it has no parallel loop: with the 2 of now expect the same\. :time' err
+verdict 'a record of other threads says so when it is adopted'
+typed 's = schedule(workload.matmul(256, 256, 256))' ':set threads 2' ':tune --trials 2 --db two.db' ':set threads 1' ':adopt 1 --db two.db' ':versions' \
+    'print(moon.cmd("adopt", 1, "--db", "two.db").expected > 0)' ':set threads 2' ':adopt 1 --db two.db'
+[ "$status" = 0 ] && [ "$(grep -c 'note: record 1 was measured with 2 threads, [0-9.]* .FLOP/s; with the 1 of now expect about [0-9.]* .FLOP/s\. :time' err)" = 2 ] &&
+    grep -q '\[tuned-1\] ◀' out && grep -qx true out
+verdict 'and what may be expected where its loops are parallel; it is no time of this version'
 typed "$mm" 'bind("i", "blockIdx.x")' ':tune --trials 1' ':tune --trials 1 --background' ':stop 1'
 [ "$(grep -c 'note: loop i is bound to blockIdx.x, which only a GPU has; what is tuned is the start, v0, on the CPU' <(tr -s '\n ' ' ' <err | sed 's/note: /\n&/g'))" = 2 ]
 verdict 'says of what is bound to threads that the start is tuned on the CPU'

@@ -5,11 +5,13 @@
 #include "moonloop/core/json/data.h"
 #include "moonloop/work/fact/fact.h"
 #include "moonloop/work/records.h"
+#include "moonloop/work/roofs.h"
 #include "moonloop/work/say.h"
 #include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
+#include "repl/job/jobs.h"
 #include "repl/out/interrupt.h"
 #include "repl/out/wrap.h"
 #include "repl/show/show.h"
@@ -65,6 +67,41 @@ static bool best_records(ml_Session *ss, Look *l, int64_t limit, ml_Record **v, 
     return ml_session_ctx_error(ss, l->cx);
 }
 
+/* What speeds of the focus are told of. */
+static ml_Amount amount_of(ml_Session *ss, ml_Ctx *cx)
+{
+    uint32_t at = ml_schedule_func(ss->focus) ? ml_schedule_func_pos(ss->focus) : 0;
+
+    return ml_own_amount(cx, ml_host_engine(ss->host), ss->focus, at, 0, NULL);
+}
+
+/* The error of one that has no records with the threads of now; it tells of others. */
+static bool none_here(ml_Session *ss, Look *l)
+{
+    uint32_t threads = ml_engine_threads(ml_host_engine(ss->host));
+    const char *name = ml_schedule_name(ss->focus), *s = threads == 1 ? "" : "s";
+    const ml_DbQuery q = {.workload = l->w.id,
+                          .any_seed = true,
+                          .valid_only = true,
+                          .by_time = true,
+                          .limit = 1};
+    ml_Record *v;
+    size_t n;
+
+    if (!ml_db_records(l->db, l->cx, &q, &v, &n))
+        return ml_session_ctx_error(ss, l->cx);
+    if (n > 0 && v->threads != threads)
+        return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                                "%s has no record measured with %u thread%s here; the best "
+                                "with %u is %lld: :adopt %lld takes it, :tune makes others",
+                                name, threads, s, v->threads, (long long)v->id,
+                                (long long)v->id);
+    return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                            "%s has no measured record for this machine and %u thread%s; "
+                            ":tune makes some",
+                            name, threads, s);
+}
+
 /* Records whose times can be compared: of one run, and measured in one way. */
 typedef struct Group {
     int run;
@@ -76,8 +113,9 @@ typedef struct Group {
 typedef struct Rows {
     ml_Session *ss;
     const Look *l;
-    const int *run; /* of each record */
-    bool mixed;     /* some were measured by turns */
+    const int *run;   /* of each record */
+    ml_Amount amount; /* what speeds are told of */
+    bool mixed;       /* some were measured by turns */
     ML_VEC(Group) groups;
     ml_Text shown, raw; /* as wide as the screen; a line for each record */
 } Rows;
@@ -106,7 +144,8 @@ static void add_row(Rows *rows, const char *numbers, const char *design)
 static void add_record(Rows *rows, const ml_Record *r, int run)
 {
     ml_Data *data = ml_session_data(rows->ss);
-    double s = ml_record_seconds(r), flop = rows->l->w.flop;
+    double s = ml_record_seconds(r);
+    bool rate = rows->amount.n > 0;
     Group *g = group_of(rows, r, run);
     ml_Text design = {0}, line = {0};
 
@@ -119,14 +158,22 @@ static void add_record(Rows *rows, const ml_Record *r, int run)
                                  .run = run,
                                  .measured = g->turns ? "turns" : "alone",
                                  .design = ml_text_z(&design),
-                                 .flop = flop,
+                                 .flop = rows->l->w.flop,
+                                 .bytes = rows->amount.bytes ? rows->amount.n : 0,
                                  .record = *r});
-    ml_text_fmt(&line, "%4zu  %3d  %s%9.*f  %5.1f %%  %6lld  %4llu", g->n, run,
+    ml_Text speed = {0};
+
+    if (rate)
+        ml_text_giga(&speed, rows->amount, s);
+    else
+        ml_text_fmt(&speed, "%.4f", s * 1e3);
+    ml_text_fmt(&line, "%4zu  %3d  %s%9s  %5.1f %%  %6lld  %4llu", g->n, run,
                 g->turns || !rows->mixed ? " "
-                : flop > 0               ? "≤"
+                : rate                   ? "≤"
                                          : "≥",
-                flop > 0 ? 1 : 4, flop > 0 ? flop / s * 1e-9 : s * 1e3, 100 * g->best / s,
-                (long long)r->id, (unsigned long long)r->seed);
+                ml_text_z(&speed), 100 * g->best / s, (long long)r->id,
+                (unsigned long long)r->seed);
+    ml_text_free(&speed);
     add_row(rows, ml_text_z(&line), ml_text_z(&design));
     ml_text_free(&design);
     ml_text_free(&line);
@@ -164,20 +211,20 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
          ml_session_error(ss, ML_E_BAD_ARGUMENT, ":best takes a number from 1, not %s",
                           l.number);
     ok = ok && best_records(ss, &l, n_asked, &v, &n);
-    if (ok && n == 0)
-        ok = ml_session_error(ss, ML_E_UNKNOWN_NAME,
-                              "%s has no measured record for this machine and thread count",
-                              ml_schedule_name(ss->focus));
+    ok = ok && (n > 0 || none_here(ss, &l));
     if (ok) {
         Rows rows = {.ss = ss, .l = &l, .run = ml_records_runs(l.cx, l.db, l.w.id, v, n)};
 
         for (size_t k = 0; k < n; k++)
             rows.mixed |= v[k].median > 0;
         (void)ml_schedule_names(ss->focus); /* before its context is frozen */
-        add_row(&rows,
-                l.w.flop > 0 ? "rank  run     GFLOP/s  of best  record  seed"
-                             : "rank  run          ms  of best  record  seed",
-                "design");
+        rows.amount = amount_of(ss, l.cx);
+        ml_Text head = {0};
+
+        ml_text_fmt(&head, "rank  run  %10s  of best  record  seed",
+                    rows.amount.n > 0 ? ml_rate_unit(rows.amount) : "ms");
+        add_row(&rows, ml_text_z(&head), "design");
+        ml_text_free(&head);
         for (size_t k = 0; k < n && !ml_interrupted(); k++)
             add_record(&rows, &v[k], rows.run[k]);
         add_caution(&rows);
@@ -187,6 +234,37 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
     }
     ml_ctx_unref(l.cx);
     return ok;
+}
+
+/* Of a record that was measured with other threads than those of now: says so, and what may
+ * be expected, in seconds. NAN: its time holds here, too. */
+static double say_threads(ml_Session *ss, Look *l, const ml_Record *r)
+{
+    ml_Engine *e = ml_host_engine(ss->host);
+    const ml_Func *f = ml_schedule_func(ss->focus);
+    uint32_t here = ml_engine_threads(e);
+    ml_Amount a = amount_of(ss, l->cx);
+    double seconds = (double)NAN;
+    ml_Text t = {0};
+
+    if (r->threads == 0 || r->threads == here || !isfinite(ml_record_seconds(r)))
+        return seconds;
+    ml_text_fmt(&t, "note: record %lld was measured with %u thread%s, ", (long long)r->id,
+                r->threads, r->threads == 1 ? "" : "s");
+    ml_text_speed(&t, a, ml_record_seconds(r), 0);
+    if (f && !ml_is_parallel(f))
+        ml_text_fmt(&t, "; it has no parallel loop: with the %u of now expect the same",
+                    here);
+    else {
+        seconds = ml_record_expected(l->cx, e, ss->focus, r, here);
+        ml_text_fmt(&t, "; with the %u of now expect %s ", here,
+                    here > r->threads ? "at most" : "about");
+        ml_text_speed(&t, a, seconds, 0);
+    }
+    ml_text_add(&t, ". :time measures it, :tune seeks what suits them");
+    ml_err_prose(&ss->out, ml_text_z(&t));
+    ml_text_free(&t);
+    return seconds;
 }
 
 static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
@@ -211,15 +289,20 @@ static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
     ml_text_fmt(&said, "branch %s: %d steps from record %lld", name, steps,
                 (long long)r->id);
     ml_out_prose(&ss->out, ml_text_z(&said));
-    ml_data_one(d);
-    ml_data_str(d, "branch", name);
-    ml_data_int(d, "record", r->id);
-    ml_data_int(d, "steps", steps);
-    ml_data_int(d, "version", ml_schedule_version(s));
     ml_text_clear(&said);
-    ml_text_speed(&said, l->w.flop, ml_record_seconds(r), 0);
-    ml_schedule_set_speed(s, ml_schedule_version(s), ml_text_z(&said));
-    ml_data_str(d, "speed", ml_text_z(&said));
+    ml_AdoptRow row = {.branch = name,
+                       .steps = steps,
+                       .version = ml_schedule_version(s),
+                       .record = *r,
+                       .expected = say_threads(ss, l, r)};
+
+    if (isnan(row.expected)) {
+        ml_text_speed(&said, amount_of(ss, l->cx), ml_record_seconds(r), 0);
+        ml_schedule_set_speed(s, row.version, ml_text_z(&said));
+        row.speed = ml_text_z(&said);
+    }
+    ml_data_one(d);
+    ml_data_fields(d, &ml_adopt_fields, &row);
     ml_text_free(&said);
     ss->quiet_line = true; /* no diff of each of them */
     return true;
@@ -252,11 +335,10 @@ bool cmd_adopt(ml_Session *ss, const ml_Words *w)
     if (ok && n == 0)
         ok = id ? ml_session_error(ss, ML_E_UNKNOWN_NAME, "%s has no record %lld",
                                    ml_schedule_name(ss->focus), (long long)id)
-                : ml_session_error(ss, ML_E_UNKNOWN_NAME,
-                                   "%s has no measured record for this machine and thread "
-                                   "count; :tune makes some",
-                                   ml_schedule_name(ss->focus));
+                : none_here(ss, &l);
     ok = ok && adopt(ss, &l, &v[0]);
+    if (ok)
+        ml_jobs_seen(ss);
     ml_ctx_unref(l.cx);
     return ok;
 }

@@ -43,43 +43,64 @@ static void legend(const ml_Roofline *r, ml_Text *t)
     ml_text_add(t, " GB/s\n");
 }
 
-/* What the machine allows at that intensity, in operations per second. */
-static double allowed(const ml_Roofline *r)
+/* Its own roof, and the other one beside it. */
+static void say_roof(const ml_Roofline *r, ml_Text *t)
 {
-    return r->roof.limit > 0 ? r->flop / r->roof.limit : (double)NAN;
+    bool peak = r->flop > 0 && r->roof.peak > 0, moves = r->roof.bandwidth > 0;
+    double allowed = moves ? r->flop / r->bytes * r->roof.bandwidth : 0;
+
+    if (r->flop > 0)
+        ml_text_fmt(t, "%.3g FLOP/B: ", r->flop / r->bytes);
+    if (r->roof.memory) {
+        ml_text_fmt(t, "the bandwidth of %s is the roof, ",
+                    ml_machine_level_name(r->roof.level));
+        giga(t, r->roof.bandwidth);
+        ml_text_add(t, " GB/s");
+    } else if (peak) {
+        ml_text_add(t, "the peak is the roof, ");
+        giga(t, r->roof.peak);
+        ml_text_add(t, " GFLOP/s");
+    }
+    if (r->roof.memory && r->flop > 0) {
+        ml_text_add(t, " or ");
+        giga(t, allowed);
+        ml_text_add(t, " GFLOP/s");
+    }
+    if (r->roof.memory && peak) {
+        ml_text_add(t, "; the peak is ");
+        giga(t, r->roof.peak);
+    } else if (peak && moves) {
+        ml_text_add(t, "; the ");
+        giga(t, r->roof.bandwidth);
+        ml_text_fmt(t, " GB/s of %s would allow ", ml_machine_level_name(r->roof.level));
+        giga(t, allowed);
+    }
+    ml_text_char(t, '\n');
 }
 
 static void table(const ml_Roofline *r, ml_Text *t)
 {
-    double most = allowed(r);
+    const ml_Amount a = ml_timing_amount(r->flop, r->bytes, &r->roof);
 
-    ml_text_fmt(t, "%.3g FLOP/B", r->flop / r->bytes);
-    if (isfinite(most)) {
-        ml_text_add(t, ": at most ");
-        giga(t, most);
-        ml_text_fmt(t, " GFLOP/s, the %s roof\n",
-                    r->roof.memory ? ml_machine_level_name(r->roof.level) : "compute");
-    } else
-        ml_text_char(t, '\n');
+    say_roof(r, t);
     if (r->points.n == 0) {
         ml_text_add(t, "no version was timed yet: :time\n");
         return;
     }
-    ml_text_fmt(t, "%-8s%12s%10s%12s\n", "version", "time", "GFLOP/s", "of the roof");
+    ml_text_fmt(t, "%-8s%12s%10s%12s\n", "version", "time", ml_rate_unit(a), "of the roof");
     for (size_t k = 0; k < r->points.n; k++) {
         const ml_RoofPoint *p = &r->points.v[k];
-        double rate = r->flop / p->seconds;
         ml_Text s = {0}, g = {0}, name = {0};
 
         ml_text_seconds(&s, p->seconds);
-        giga(&g, rate);
+        giga(&g, a.n / p->seconds);
         ml_text_fmt(&name, "v%d%s", p->version, p->current ? " ◀" : "");
         ml_text_add(t, ml_text_z(&name));
         ml_text_repeat(t, ' ', 8 - ml_columns(ml_text_z(&name)) % 8);
         ml_text_repeat(t, ' ', 12 - ml_columns(ml_text_z(&s)));
         ml_text_fmt(t, "%s%10s", ml_text_z(&s), ml_text_z(&g));
-        if (isfinite(most))
-            ml_text_fmt(t, "%10.1f %%", 100 * rate / most);
+        if (r->roof.limit > 0)
+            ml_text_fmt(t, "%10.1f %%", 100 * r->roof.limit / p->seconds);
         ml_text_char(t, '\n');
         ml_text_free(&s);
         ml_text_free(&g);
@@ -105,7 +126,7 @@ static bool show(ml_Session *ss, ml_Ctx *cx, ml_Schedule *s, uint32_t at,
     ml_out(&ss->out, ml_text_z(&t));
     ml_text_clear(&t);
     legend(&r, &t);
-    if (r.flop > 0 && r.bytes > 0)
+    if (r.bytes > 0 && !r.no_peak)
         table(&r, &t);
     else if (s)
         ml_text_add(&t, "the program has no operations of floats to compare with\n");

@@ -16,11 +16,11 @@ static const ml_TimingArgs ARGS = {.knows =
                                    .runs = true,
                                    .rivals = true};
 
-static void add_rate(ml_Text *t, double flop, double seconds, double spread)
+static void add_rate(ml_Text *t, ml_Amount a, double seconds, double spread)
 {
-    if (flop > 0 && seconds > 0) {
+    if (a.n > 0 && seconds > 0) {
         ml_text_add(t, "   ");
-        ml_text_rate(t, flop, seconds);
+        ml_text_rate(t, a, seconds);
         ml_text_noise(t, spread);
     }
 }
@@ -63,38 +63,85 @@ static void add_giga(ml_Text *t, double v)
     ml_text_thousands(t, (int64_t)llround(v * 1e-9));
 }
 
-/* The share of the peak, what must move at least, and which roof is nearer. */
-static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
+static void add_share(ml_Text *t, int indent, double share)
 {
+    ml_text_fmt(t, "\n%*s%.*f %% of ", indent, "", share < 0.0995 ? 1 : 0, share * 100);
+}
+
+static void add_bandwidth(const ml_Timing *r, ml_Text *t)
+{
+    ml_text_fmt(t, "the %.3g GB/s of %s", r->roof.bandwidth * 1e-9,
+                ml_machine_level_name(r->roof.level));
+}
+
+static void add_peak(const ml_Timing *r, int indent, ml_Text *t)
+{
+    if (isnan(r->share))
+        return;
     if (r->share > ML_SHARE_MOST && !r->by_hand) {
-        ml_text_fmt(t, "\n%*smore than the measured peak ", indent, "");
+        ml_text_fmt(t, "\n%*smore than the measured peak, ", indent, "");
         add_giga(t, r->peak);
         ml_text_add(t,
-                    ", which was probed anew and still comes out low: the machine is busy, "
-                    "or this computes less than the start");
-    } else if (!isnan(r->share)) {
-        ml_text_fmt(t, "\n%*s%.*f %% of the %s", indent, "", r->share < 0.0995 ? 1 : 0,
-                    r->share * 100, r->by_hand ? "peak set by hand, " : "measured peak ");
-        add_giga(t, r->peak);
-        if (!isnan(r->nominal)) {
-            ml_text_add(t, " (nominal ");
-            add_giga(t, r->nominal);
-            ml_text_char(t, ')');
-        }
+                    " GFLOP/s, which was probed anew and still comes out low: the machine "
+                    "is busy, or this computes less than the start");
+        return;
     }
+    add_share(t, indent, r->share);
+    ml_text_add(t, r->by_hand ? "the peak set by hand, " : "the measured peak, ");
+    add_giga(t, r->peak);
+    ml_text_add(t, " GFLOP/s");
+    if (!isnan(r->nominal)) {
+        ml_text_add(t, " (nominal ");
+        add_giga(t, r->nominal);
+        ml_text_char(t, ')');
+    }
+}
+
+/* What must be moved and what must be computed take at least so long. */
+static void add_limits(const ml_Timing *r, ml_Text *t)
+{
+    bool peak = r->flop > 0 && r->roof.peak > 0, moves = r->roof.bandwidth > 0;
+
+    ml_text_fmt(t, ": the %s is the roof", r->roof.memory ? "bandwidth" : "peak");
+    if (!peak || !moves)
+        return;
+    ml_text_add(t, "; at least ");
+    ml_text_seconds(t, r->flop / r->roof.peak);
+    ml_text_add(t, " to compute, ");
+    ml_text_seconds(t, r->bytes / r->roof.bandwidth);
+    ml_text_add(t, " to move at ");
+    add_bandwidth(r, t);
+}
+
+/* How near its own roof it comes, what it must do at least, and the other roof beside it. */
+static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
+{
+    bool moves = r->has_roof && r->roof.memory && !isnan(r->moved);
+
+    if (moves) {
+        add_share(t, indent, r->moved);
+        add_bandwidth(r, t);
+    } else
+        add_peak(r, indent, t);
     if (r->bytes > 0) {
         ml_text_fmt(t, "\n%*smoves at least ", indent, "");
         ml_text_si(t, r->bytes);
         ml_text_add(t, "B");
         if (r->flop > 0)
             ml_text_fmt(t, ", %.3g FLOP/B", r->flop / r->bytes);
-        if (r->has_roof && r->flop > 0)
-            ml_text_fmt(t, ": the %s roof is the limit",
-                        r->roof.memory ? "memory" : "compute");
-        if (r->has_roof && r->roof.memory && !isnan(r->moved))
-            ml_text_fmt(t, ", %.*f %% of the %.3g GB/s of %s", r->moved < 0.0995 ? 1 : 0,
-                        r->moved * 100, r->roof.bandwidth * 1e-9,
-                        ml_machine_level_name(r->roof.level));
+        if (r->has_roof)
+            add_limits(r, t);
+    }
+    if (moves && r->flop > 0 && r->t.median > 0) {
+        ml_text_fmt(t, "\n%*s", indent, "");
+        ml_text_rate(t, (ml_Amount){r->flop, false}, r->t.median);
+        if (!isnan(r->share))
+            ml_text_fmt(t, ", %.*f %% of the measured peak, ", r->share < 0.0995 ? 1 : 0,
+                        r->share * 100);
+        if (!isnan(r->share)) {
+            add_giga(t, r->peak);
+            ml_text_add(t, " GFLOP/s");
+        }
     }
 }
 
@@ -127,7 +174,7 @@ static void report(ml_Session *ss, ml_Ctx *cx, const ml_Timing *r)
     ml_text_add(&t, ", p90 ");
     ml_text_seconds_like(&t, r->t.p90, r->t.median);
     ml_text_char(&t, ')');
-    add_rate(&t, r->flop, r->t.median, r->t.spread);
+    add_rate(&t, ml_timing_of(r), r->t.median, r->t.spread);
     ml_text_fmt(&t, "   %u thread%s", r->threads, r->threads == 1 ? "" : "s");
     add_range(r, &t);
     if (r->noisy && !ranges_widely(r))
@@ -140,7 +187,7 @@ static void report(ml_Session *ss, ml_Ctx *cx, const ml_Timing *r)
     if (r->rival) {
         ml_text_fmt(&t, "\n%*s%s: ", indent, "", r->rival);
         add_seconds(r->rival_t.median, r->rival_t.spread, &t);
-        add_rate(&t, r->flop, r->rival_t.median, r->rival_t.spread);
+        add_rate(&t, ml_timing_of(r), r->rival_t.median, r->rival_t.spread);
         ml_text_fmt(&t, ", sampled by turns: ×%.2f", r->rival_t.median / r->t.median);
         ml_text_noise(&t, hypot(r->t.spread, r->rival_t.spread));
         ml_text_add(&t, " of its speed");

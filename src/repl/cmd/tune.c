@@ -14,6 +14,7 @@
 #include "moonloop/codegen/machine/machine.h"
 #include "moonloop/core/json/data.h"
 #include "moonloop/work/fact/fact.h"
+#include "moonloop/work/roofs.h"
 #include "moonloop/work/work.h"
 #include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
@@ -27,38 +28,41 @@ enum { ROWS = 10, LEAST_ROW = 16 }; /* rows of a search; candidates between two 
 
 typedef struct Show {
     ml_Session *ss;
-    double peak; /* operations per second; NAN: not measured */
-    double flop;
-    double searched; /* seconds of the best before the best were measured by turns; 0 */
+    ml_Amount amount; /* what speeds are told of */
+    double roof;      /* of these per second; NAN: not measured */
+    double searched;  /* seconds of the best before the best were measured by turns; 0 */
     int64_t next_row;
     double row_at, line_at; /* when they were printed last */
     bool live;
     bool head;
 } Show;
 
-/* What is known of the machine without measuring. */
-static double peak_of(ml_Session *ss, uint32_t threads)
+/* By what is known of the machine without measuring. */
+static void find_amount(Show *sh)
 {
-    ml_Ctx *cx = ml_ctx_new(0);
-    const ml_Machine *m = ml_machine_known(cx, ml_host_engine(ss->host));
-    const ml_Func *f = ml_schedule_func(ss->focus);
-    double peak = (double)NAN;
+    ml_Schedule *s = sh->ss->focus;
+    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
+    uint32_t at = ml_schedule_func(s) ? ml_schedule_func_pos(s) : 0;
 
-    for (uint32_t k = 0; m && f && k < f->n_params; k++)
-        if (f->params[k].buffer)
-            peak = ml_machine_peak(m, f->params[k].buffer->type, threads);
+    sh->amount = ml_own_amount(cx, ml_host_engine(sh->ss->host), s, at, 0, &sh->roof);
     ml_ctx_unref(cx);
-    return peak > 0 ? peak : (double)NAN;
+}
+
+static bool has_share(const Show *sh)
+{
+    return sh->roof > 0 && sh->amount.n > 0;
 }
 
 static void rate(ml_Text *t, const Show *sh, double seconds)
 {
-    if (sh->flop > 0)
-        ml_text_fmt(t, "%.1f GFLOP/s", sh->flop / seconds * 1e-9);
-    else
+    if (sh->amount.n > 0) {
+        ml_text_giga(t, sh->amount, seconds);
+        ml_text_fmt(t, " %s", ml_rate_unit(sh->amount));
+    } else
         ml_text_fmt(t, "%.3g ms", seconds * 1e3);
-    if (isfinite(sh->peak) && sh->flop > 0)
-        ml_text_fmt(t, " (%.1f %%)", 100 * sh->flop / seconds / sh->peak);
+    if (has_share(sh))
+        ml_text_fmt(t, " (%.1f %%%s)", 100 * sh->amount.n / seconds / sh->roof,
+                    sh->amount.bytes ? " of the bandwidth" : "");
 }
 
 static int64_t failures(const ml_TuneStatus *s)
@@ -108,24 +112,31 @@ static void live_line(Show *sh, const ml_TuneStatus *s)
 static void row(Show *sh, const ml_TuneStatus *s)
 {
     ml_Text t = {0};
-    bool share = isfinite(sh->peak) && sh->flop > 0;
+    bool share = has_share(sh), rated = sh->amount.n > 0;
 
     if (!sh->head) {
-        ml_text_fmt(&t, " gen  trials   %s%s   failed   remaining",
-                    sh->flop > 0 ? "best GFLOP/s" : "   best in ms",
-                    share ? "   % peak" : "");
+        ml_text_fmt(&t, " gen  trials   %12s%s   failed   remaining",
+                    !rated             ? "best in ms"
+                    : sh->amount.bytes ? "best GB/s"
+                                       : "best GFLOP/s",
+                    !share             ? ""
+                    : sh->amount.bytes ? "   % roof"
+                                       : "   % peak");
         ml_err_line(&sh->ss->out, ml_text_z(&t));
         ml_text_clear(&t);
         sh->head = true;
     }
     ml_text_fmt(&t, "%4lld  %6lld", (long long)s->generation, (long long)s->done);
-    if (s->best > 0)
-        ml_text_fmt(&t, "   %12.*f", sh->flop > 0 ? 1 : 4,
-                    sh->flop > 0 ? sh->flop / s->best * 1e-9 : s->best * 1e3);
-    else
-        ml_text_fmt(&t, "   %12s", "-");
+    ml_Text best = {0};
+
+    if (s->best > 0 && rated)
+        ml_text_giga(&best, sh->amount, s->best);
+    else if (s->best > 0)
+        ml_text_fmt(&best, "%.4f", s->best * 1e3);
+    ml_text_fmt(&t, "   %12s", s->best > 0 ? ml_text_z(&best) : "-");
+    ml_text_free(&best);
     if (share && s->best > 0)
-        ml_text_fmt(&t, "   %6.1f", 100 * sh->flop / s->best / sh->peak);
+        ml_text_fmt(&t, "   %6.1f", 100 * sh->amount.n / s->best / sh->roof);
     else if (share)
         ml_text_fmt(&t, "   %6s", "-");
     ml_text_fmt(&t, "   %6lld   ", (long long)failures(s));
@@ -258,8 +269,8 @@ static void tell_result(const Show *sh, const ml_TuneStatus *s, ml_TuneState sta
     ml_data_str(d, "schedule", ml_schedule_name(sh->ss->focus));
     ml_data_bool(d, "stopped", state == ML_TUNE_CANCELLED);
     ml_data_fields(d, &ml_search_fields, s);
-    if (s->best > 0 && is_measured_anew(sh, s) && sh->flop > 0)
-        ml_data_real(d, "searched_flop_rate", sh->flop / sh->searched);
+    if (s->best > 0 && is_measured_anew(sh, s) && s->flop > 0)
+        ml_data_real(d, "searched_flop_rate", s->flop / sh->searched);
 }
 
 /* ---------------------------------------------------------------- :tune */
@@ -376,8 +387,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     if (warning)
         ml_tune_warn(ss, warning);
     s = ml_tuner_status(t);
-    sh.peak = peak_of(ss, ask.threads);
-    sh.flop = s->flop;
+    find_amount(&sh);
     sh.live = isatty(STDERR_FILENO) && !ss->batch && !ss->json;
     sh.row_at = ml_clock();
     sh.next_row = s->done + 1 > LEAST_ROW ? s->done + 1 : LEAST_ROW;

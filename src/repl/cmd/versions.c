@@ -260,7 +260,7 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
         else if (ml_streq(view, "trace"))
             trace_text(s, v[k], t);
         else if (ml_streq(view, "counts")) {
-            if (!ml_show_counts(ss, s, v[k], &(ml_CountsOpts){0}, t)) {
+            if (!ml_show_counts(ss, s, v[k], &(ml_CountsOpts){.plain = true}, t)) {
                 ml_text_free(&a);
                 ml_text_free(&b);
                 return false;

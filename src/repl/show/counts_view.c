@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "repl/out/interrupt.h"
-#include "repl/show/footprint.h"
+#include "repl/show/table.h"
 
 typedef struct View {
     ml_Session *ss; /* NULL: data */
@@ -38,69 +38,21 @@ static bool wanted(const View *v, const ml_LoopFacts *f)
 
 /* ---- text */
 
-static void cell(View *v, ml_Number n, ml_Unit unit, ml_Text *out)
-{
-    ml_text_number(v->cx, out, n, unit, v->names, v->ss->out.ascii);
-}
-
-static void add_reuse(View *v, const ml_Touched *t, ml_Text *out)
+/* `1,000`, `≈2.5`; "": not known. */
+static void reuse_text(View *v, const ml_Touched *t, ml_Text *out)
 {
     bool exact;
     double r = ml_reuse(t, &exact);
 
     if (isnan(r))
         return;
-    ml_text_fmt(out, " %s%s", v->ss->out.ascii ? "x" : "×",
-                exact              ? ""
-                : v->ss->out.ascii ? "~"
-                                   : "≈");
+    if (!exact)
+        ml_text_add(out, v->ss->out.ascii ? "~" : "≈");
     if (r < 99.95 && r != floor(r))
         ml_text_fmt(out, "%.3g", r);
     else
         ml_text_thousands(out, (int64_t)(r + 0.5));
 }
-
-static void add_touched(View *v, const ml_Touched *t, ml_Text *out)
-{
-    ml_text_fmt(out, "%s ", name_of(v, t->buffer->uid, t->buffer->name));
-    cell(v, t->bytes, ML_UNIT_BYTES, out);
-    add_reuse(v, t, out);
-    if (!v->o->all)
-        return;
-    ml_text_add(out, " (elements ");
-    cell(v, t->elements, ML_UNIT_COUNT, out);
-    ml_text_add(out, ", loads ");
-    cell(v, t->loads, ML_UNIT_COUNT, out);
-    ml_text_add(out, ", stores ");
-    cell(v, t->stores, ML_UNIT_COUNT, out);
-    ml_text_char(out, ')');
-}
-
-/* Pieces side by side with commas, going on under `column` where the line is full. */
-static void add_piece(View *v, const char *z, size_t column, size_t *at, bool first)
-{
-    size_t n = ml_columns(z);
-
-    if (!first) {
-        ml_text_char(v->out, ',');
-        ++*at;
-        if (*at + 1 + n + 1 > v->width) {
-            ml_text_char(v->out, '\n');
-            ml_text_repeat(v->out, ' ', column);
-            *at = column;
-        } else {
-            ml_text_char(v->out, ' ');
-            ++*at;
-        }
-    }
-    ml_text_add(v->out, z);
-    *at += n;
-}
-
-typedef struct Columns {
-    size_t name, iterations, flops, touched;
-    bool narrow; /* what is touched stands on lines of its own */
-} Columns;
 
 static void loop_label(View *v, const ml_LoopFacts *f, ml_Text *out)
 {
@@ -117,82 +69,87 @@ static void loop_label(View *v, const ml_LoopFacts *f, ml_Text *out)
         ml_text_fmt(out, " %s", ml_for_kind_name((ml_ForKind)f->loop->kind));
 }
 
-static size_t number_width(View *v, ml_Number n, ml_Unit unit)
+typedef struct Groups {
+    size_t iterations, flops, bytes, uses, elements, loads, stores;
+} Groups;
+
+static void put_loop(View *v, ml_Table *t, const Groups *g, const ml_LoopFacts *f)
 {
-    ml_Text t = {0};
+    ml_Text z = {0};
 
-    cell(v, n, unit, &t);
-    size_t w = ml_columns(ml_text_z(&t));
-
-    ml_text_free(&t);
-    return w;
-}
-
-static void measure(View *v, Columns *c)
-{
-    enum { FAR = 30, GAP = 2 };
-    size_t name = 6, iters = 10, ops = 5;
-
-    for (size_t k = 0; k < v->counts.n; k++) {
-        const ml_LoopFacts *f = &v->counts.loops[k];
-        ml_Text t = {0};
-
-        if (!wanted(v, f))
-            continue;
-        loop_label(v, f, &t);
-        size_t n = ml_columns(ml_text_z(&t));
-
-        ml_text_free(&t);
-        name = n > name && n <= FAR ? n : name;
-        n = number_width(v, f->iterations, ML_UNIT_COUNT);
-        iters = n > iters && n <= 16 ? n : iters;
-        n = number_width(v, f->flops, ML_UNIT_SHORT);
-        ops = n > ops && n <= 16 ? n : ops;
-    }
-    c->name = name + GAP;
-    c->iterations = iters;
-    c->flops = ops;
-    c->touched = c->name + iters + GAP + ops + GAP;
-    c->narrow = c->touched + 24 > v->width;
-}
-
-static void right(View *v, ml_Number n, ml_Unit unit, size_t width)
-{
-    ml_Text t = {0};
-
-    cell(v, n, unit, &t);
-    size_t have = ml_columns(ml_text_z(&t));
-
-    ml_text_repeat(v->out, ' ', have < width ? width - have : 0);
-    ml_text_add(v->out, ml_text_z(&t));
-    ml_text_free(&t);
-}
-
-static void loop_line(View *v, const Columns *c, const ml_LoopFacts *f)
-{
-    ml_Text t = {0};
-    size_t at;
-
-    loop_label(v, f, &t);
-    at = ml_columns(ml_text_z(&t));
-    ml_text_add(v->out, ml_text_z(&t));
-    ml_text_repeat(v->out, ' ', at + 1 < c->name ? c->name - at : 1);
-    right(v, f->iterations, ML_UNIT_COUNT, c->iterations);
-    ml_text_add(v->out, "  ");
-    right(v, f->flops, ML_UNIT_SHORT, c->flops);
-    at = c->narrow ? 2u * f->depth + 6 : c->touched;
-    size_t column = at;
-
-    if (c->narrow && f->n_touched > 0)
-        ml_text_char(v->out, '\n');
-    if (f->n_touched > 0)
-        ml_text_repeat(v->out, ' ', c->narrow ? column : 2);
+    loop_label(v, f, &z);
+    ml_table_row(t, ml_text_z(&z), true);
+    ml_table_put(t, g->iterations, NULL, f->iterations);
+    ml_table_put(t, g->flops, NULL, f->flops);
     for (uint32_t k = 0; k < f->n_touched; k++) {
-        ml_text_clear(&t);
-        add_touched(v, &f->touched[k], &t);
-        add_piece(v, ml_text_z(&t), column, &at, k == 0);
+        const ml_Touched *of = &f->touched[k];
+        const char *name = name_of(v, of->buffer->uid, of->buffer->name);
+
+        ml_table_put(t, g->bytes, name, of->bytes);
+        ml_text_clear(&z);
+        reuse_text(v, of, &z);
+        if (z.n > 0)
+            ml_table_put_text(t, g->uses, name, ml_text_z(&z));
+        if (!v->o->all)
+            continue;
+        ml_table_put(t, g->elements, name, of->elements);
+        ml_table_put(t, g->loads, name, of->loads);
+        ml_table_put(t, g->stores, name, of->stores);
     }
-    ml_text_free(&t);
+    ml_text_free(&z);
+}
+
+static void write_loops(View *v, const char *title)
+{
+    ml_Table *t = ml_table_new(v->cx, title, "loop", v->names, v->ss->out.ascii);
+    Groups g;
+
+    g.iterations = ml_table_group(t, "iterations", ML_UNIT_COUNT, true);
+    g.flops = ml_table_group(t, "FLOP", ML_UNIT_SHORT, true);
+    g.bytes = ml_table_group(t, "", ML_UNIT_BYTES, false);
+    g.uses = ml_table_group(t, "uses of an element", ML_UNIT_COUNT, false);
+    g.elements = ml_table_group(t, "elements", ML_UNIT_COUNT, false);
+    g.loads = ml_table_group(t, "loads", ML_UNIT_COUNT, false);
+    g.stores = ml_table_group(t, "stores", ML_UNIT_COUNT, false);
+    for (size_t k = 0; k < v->counts.n; k++)
+        if (wanted(v, &v->counts.loops[k]))
+            put_loop(v, t, &g, &v->counts.loops[k]);
+    ml_table_print(t, v->width, true, v->out);
+}
+
+/* ---- for a comparison: each loop on a line, whose values stand nowhere in particular */
+
+static void add_plain(View *v, const char *name, ml_Number n, const char *unit,
+                      ml_Text *out)
+{
+    ml_text_fmt(out, "%s ", name);
+    if (n.how == ML_EXACT && !n.expr)
+        ml_text_thousands(out, n.n);
+    else if (n.how == ML_AT_MOST && !n.expr) {
+        ml_text_add(out, v->ss->out.ascii ? "<= " : "≤ ");
+        ml_text_thousands(out, n.n);
+    } else
+        ml_text_number(v->cx, out, n, ML_UNIT_COUNT, v->names, v->ss->out.ascii);
+    ml_text_add(out, unit);
+}
+
+static void write_plain(View *v, const ml_LoopFacts *f)
+{
+    loop_label(v, f, v->out);
+    add_plain(v, "   iterations", f->iterations, "", v->out);
+    add_plain(v, ", FLOP", f->flops, "", v->out);
+    for (uint32_t k = 0; k < f->n_touched; k++) {
+        const ml_Touched *of = &f->touched[k];
+        ml_Text z = {0};
+
+        ml_text_add(v->out, ", ");
+        add_plain(v, name_of(v, of->buffer->uid, of->buffer->name), of->bytes, " B",
+                  v->out);
+        reuse_text(v, of, &z);
+        if (z.n > 0)
+            ml_text_fmt(v->out, " %s%s", v->ss->out.ascii ? "x" : "×", ml_text_z(&z));
+        ml_text_free(&z);
+    }
     ml_text_char(v->out, '\n');
 }
 
@@ -237,36 +194,6 @@ static void site_label(View *v, const ml_Site *site, ml_Text *out)
     ml_text_access(v->cx, out, site, v->names);
     if (site->in_init)
         ml_text_add(out, " (init)");
-}
-
-static void site_line(View *v, const ml_Site *site, const Loops *around, size_t column)
-{
-    ml_Text t = {0};
-    size_t at;
-    bool first = true;
-
-    site_label(v, site, &t);
-    at = ml_columns(ml_text_z(&t));
-    ml_text_add(v->out, ml_text_z(&t));
-    if (at + 2 > column) {
-        ml_text_char(v->out, '\n');
-        at = 0;
-    }
-    ml_text_repeat(v->out, ' ', column - at);
-    at = column;
-    for (size_t k = 0; k < around->n; k++) {
-        const ml_Stride *s = stride_in(around->v[k], site);
-
-        if (!s)
-            continue;
-        ml_text_clear(&t);
-        ml_text_fmt(&t, "%s ", loop_name(v, around->v[k]->loop));
-        add_stride(v, s, &t);
-        add_piece(v, ml_text_z(&t), column, &at, first);
-        first = false;
-    }
-    ml_text_free(&t);
-    ml_text_char(v->out, '\n');
 }
 
 typedef void SiteFn(View *v, const ml_Site *site, const Loops *around, void *user);
@@ -316,64 +243,81 @@ static void each_site(View *v, SiteFn *fn, void *user)
             each_site_of(v, k, fn, user);
 }
 
-typedef struct Widths {
-    size_t label;
+/* The accesses of a block, a table: its loops are the columns. */
+typedef struct Strides {
     const ml_Block *block;
     bool any;
-} Widths;
+    ml_Table *table; /* of the block; NULL: plain */
+    size_t group;
+} Strides;
 
-static void widen(View *v, const ml_Site *site, const Loops *around, void *user)
+static void end_block(View *v, Strides *w)
 {
-    Widths *w = user;
-    ml_Text t = {0};
+    if (w->table)
+        ml_table_print(w->table, v->width, true, v->out);
+    w->table = NULL;
+}
 
-    (void)around;
-    site_label(v, site, &t);
-    size_t n = ml_columns(ml_text_z(&t));
+static void begin_block(View *v, Strides *w, const ml_Block *b)
+{
+    const char *name = b ? name_of(v, b->tag, b->name) : "outside of blocks";
 
-    ml_text_free(&t);
-    if (n > w->label && n <= 36 && n + 24 < v->width)
-        w->label = n;
-    w->any = true;
+    end_block(v, w);
+    w->block = b;
+    if (v->o->plain) {
+        ml_text_fmt(v->out, "  %s\n", name);
+        return;
+    }
+    w->table = ml_table_new(v->cx, NULL, name, v->names, v->ss->out.ascii);
+    w->group = ml_table_group(w->table, "", ML_UNIT_COUNT, false);
 }
 
 static void write_site(View *v, const ml_Site *site, const Loops *around, void *user)
 {
-    Widths *w = user;
+    Strides *w = user;
+    ml_Text t = {0};
 
+    if (!w->any)
+        ml_text_add(v->out, "strides, in elements\n");
     if (!w->any || site->block != w->block)
-        ml_text_fmt(v->out, "  %s\n",
-                    site->block ? name_of(v, site->block->tag, site->block->name)
-                                : "outside of blocks");
+        begin_block(v, w, site->block);
     w->any = true;
-    w->block = site->block;
-    site_line(v, site, around, w->label);
+    site_label(v, site, &t);
+    if (w->table)
+        ml_table_row(w->table, ml_text_z(&t), true);
+    else
+        ml_text_fmt(v->out, "%s  ", ml_text_z(&t));
+    for (size_t k = 0, n = 0; k < around->n; k++) {
+        const ml_Stride *s = stride_in(around->v[k], site);
+        const char *loop = loop_name(v, around->v[k]->loop);
+
+        if (!s)
+            continue;
+        ml_text_clear(&t);
+        add_stride(v, s, &t);
+        if (w->table)
+            ml_table_put_text(w->table, w->group, loop, ml_text_z(&t));
+        else
+            ml_text_fmt(v->out, "%s%s %s", n++ ? ", " : "", loop, ml_text_z(&t));
+    }
+    if (!w->table)
+        ml_text_char(v->out, '\n');
+    ml_text_free(&t);
 }
 
-static void write_function(View *v)
+static void write_function(View *v, const char *title)
 {
-    Columns c;
-    Widths w = {.label = v->width < 60 ? 8 : 18};
+    Strides w = {.any = false};
 
-    measure(v, &c);
-    ml_text_add(v->out, "  loop");
-    ml_text_repeat(v->out, ' ', c.name - 6 + c.iterations - 10);
-    ml_text_add(v->out, "iterations  ");
-    ml_text_repeat(v->out, ' ', c.flops - 5);
-    ml_text_add(v->out, "flops");
-    if (!c.narrow)
-        ml_text_add(v->out, "  touches, each element so often");
-    ml_text_char(v->out, '\n');
-    for (size_t k = 0; k < v->counts.n; k++)
+    if (!v->o->plain)
+        write_loops(v, title);
+    else
+        ml_text_fmt(v->out, "%s\n", title);
+    for (size_t k = 0; v->o->plain && k < v->counts.n; k++)
         if (wanted(v, &v->counts.loops[k]))
-            loop_line(v, &c, &v->counts.loops[k]);
-    each_site(v, widen, &w);
-    if (!w.any)
-        return;
-    w.label += 2;
-    w.any = false;
-    ml_text_add(v->out, "strides, in elements\n");
+            write_plain(v, &v->counts.loops[k]);
     each_site(v, write_site, &w);
+    end_block(v, &w);
 }
 
 /* ---- both */
@@ -410,17 +354,22 @@ static bool each_function(View *v, int version,
 static void write_one(View *v, const ml_Func *f, void *user)
 {
     (void)user;
-    ml_text_fmt(v->out, "%s\n", v->p.mod->n > 1 ? f->name : ml_schedule_name(v->s));
+    const char *title = v->p.mod->n > 1 ? f->name : ml_schedule_name(v->s);
+
     if (v->counts.n == 0)
-        ml_text_add(v->out, "  no loops\n");
+        ml_text_fmt(v->out, "%s\n  no loops\n", title);
     else
-        write_function(v);
+        write_function(v, title);
 }
 
 bool ml_show_counts(ml_Session *ss, ml_Schedule *s, int version, const ml_CountsOpts *o,
                     ml_Text *out)
 {
-    View v = {.ss = ss, .s = s, .o = o, .out = out, .width = (size_t)ss->out.width};
+    View v = {.ss = ss,
+              .s = s,
+              .o = o,
+              .out = out,
+              .width = o->plain ? SIZE_MAX / 2 : (size_t)ss->out.width};
 
     return each_function(&v, version, write_one, NULL);
 }

@@ -10,6 +10,7 @@
 typedef struct ml_CountsOpts {
     ml_Uid loop; /* that one alone; 0: all */
     bool all;    /* elements, loads and stores too */
+    bool plain;  /* for a comparison: values alone, no columns, no width */
 } ml_CountsOpts;
 
 /* A table of the loops and one of the strides. false: interrupted. */

@@ -3,12 +3,14 @@
  * Source: interaction 5.
  */
 #include "repl/session/session.h"
-#include "repl/show/footprint.h"
 #include "repl/show/show.h"
+#include "repl/show/table.h"
+
+enum { LEAST_FLOPS = 60 }; /* of the screen: below, the room is for what is touched */
 
 typedef struct LoopLine { /* where the line of a loop ends in the text */
     ml_Uid loop;
-    size_t end, columns;
+    size_t end;
 } LoopLine;
 
 typedef struct Tree {
@@ -50,8 +52,6 @@ static void tree_visit(const ml_Stmt *st, bool in_init, void *user)
         return;
     if (st->kind == ML_STMT_FOR) {
         const ml_For *f = ml_as_for(st);
-        size_t from = t->out->n;
-
         ml_text_repeat(t->out, ' ', (size_t)(2 * t->depth + 2));
         ml_text_fmt(t->out, "%s ", tree_name(t, f->var->uid));
         if (ml_is_const_int(f->extent)) /* without its dtype */
@@ -64,8 +64,7 @@ static void tree_visit(const ml_Stmt *st, bool in_init, void *user)
             ml_text_fmt(t->out, " %s", ml_for_kind_name((ml_ForKind)f->kind));
         for (size_t k = 0; k < ml_dict_count(f->annotations); k++)
             ml_text_fmt(t->out, "%s%s", k ? ", " : "   @ ", f->annotations->keys[k]);
-        ml_push(t->cx, &t->loops,
-                ((LoopLine){f->var->uid, t->out->n, ml_columns(ml_text_z(t->out) + from)}));
+        ml_push(t->cx, &t->loops, ((LoopLine){f->var->uid, t->out->n}));
         ml_text_char(t->out, '\n');
         t->depth++;
     } else if (st->kind == ML_STMT_BLOCK) {
@@ -122,130 +121,73 @@ void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
 
 /* ---- what the loops do */
 
-/* The counts of the functions that are drawn. */
+/* The numbers of the loops that are drawn, a table for each function. */
 typedef struct Facts {
     ml_Session *ss;
     Tree *t;
     ml_Ctx *cx;
-    const ml_LoopFacts **of; /* by line */
-    size_t flops;            /* columns */
+    ml_Program p;
+    const char *text; /* the drawing */
+    ml_Text *out;
 } Facts;
 
-/* Nothing where nothing is computed, or the room is for what is touched. */
-static void text_flops(Facts *f, ml_Number n, ml_Text *out)
+static void put_loop(const Facts *f, ml_Table *t, const ml_Counts *c, const size_t group[2],
+                     ml_Uid loop)
 {
-    if ((n.how == ML_EXACT && !n.expr && n.n == 0) || f->ss->out.width < 60)
+    const ml_LoopFacts *l = ml_counts_of(c, loop);
+
+    if (!l)
         return;
-    ml_text_number(f->cx, out, n, ML_UNIT_SHORT, f->t->names, f->ss->out.ascii);
-    if (n.how == ML_UNKNOWN || n.expr || n.n < 1000)
-        ml_text_char(out, ' ');
-    ml_text_add(out, "FLOP");
+    if (f->ss->out.width >= LEAST_FLOPS &&
+        (l->flops.how != ML_EXACT || l->flops.expr || l->flops.n > 0))
+        ml_table_put(t, group[0], NULL, l->flops);
+    for (uint32_t k = 0; k < l->n_touched; k++)
+        ml_table_put(t, group[1], tree_name(f->t, l->touched[k].buffer->uid),
+                     l->touched[k].bytes);
 }
 
-static void find_facts(Facts *f, ml_Program p)
+/* The lines from there, of one function: the first one is its name. */
+static const char *add_function(const Facts *f, const char *p, size_t *loop)
 {
-    enum { WIDE = 16 };
-    Tree *t = f->t;
-    ml_Map *at = ml_map_new(t->cx);
-    uint32_t func = UINT32_MAX;
+    size_t n = strcspn(p, "\n"), group[2], first = *loop;
+    const char *title = ml_strdup(f->cx, (ml_Str){p, n});
+    ml_Table *t = ml_table_new(f->cx, title, "loop", f->t->names, f->ss->out.ascii);
+    ml_Counts c = {0};
 
-    f->of = ML_ARRAY(t->cx, const ml_LoopFacts *, t->loops.n + 1);
-    for (size_t k = 0; k < t->loops.n; k++)
-        ml_map_set(t->cx, at, t->loops.v[k].loop, (const void *)(uintptr_t)(k + 1));
-    for (size_t k = 0; k < t->loops.n; k++) {
-        uint32_t in = ml_index_func(p.index, t->loops.v[k].loop);
-        ml_Counts c;
+    group[0] = ml_table_group(t, "FLOP", ML_UNIT_SHORT, f->ss->out.width >= LEAST_FLOPS);
+    group[1] = ml_table_group(t, "", ML_UNIT_BYTES, false);
+    for (p += n + (p[n] == '\n'); *p == ' '; p += n + (p[n] == '\n')) {
+        const LoopLine *l = *loop < f->t->loops.n ? &f->t->loops.v[*loop] : NULL;
+        bool is_loop;
 
-        if (in == func)
+        n = strcspn(p, "\n");
+        is_loop = l && l->end == (size_t)(p + n - f->text);
+        ml_table_row(t, ml_strdup(f->cx, (ml_Str){p, n}), is_loop);
+        if (!is_loop)
             continue;
-        func = in;
-        if (!ml_counts(f->cx, p, in, &c))
-            return;
-        for (size_t j = 0; j < c.n; j++) {
-            uintptr_t line = (uintptr_t)ml_map_get(at, c.loops[j].loop->var->uid);
-            ml_Text one = {0};
-
-            if (!line)
-                continue;
-            f->of[line - 1] = &c.loops[j];
-            text_flops(f, c.loops[j].flops, &one);
-            size_t n = ml_columns(ml_text_z(&one));
-
-            f->flops = n > f->flops && n <= WIDE ? n : f->flops;
-            ml_text_free(&one);
-        }
+        if (*loop == first &&
+            !ml_counts(f->cx, f->p, ml_index_func(f->p.index, l->loop), &c))
+            c = (ml_Counts){0};
+        put_loop(f, t, &c, group, l->loop);
+        ++*loop;
     }
-}
-
-/* `524 kFLOP  A 4 KiB, C ≤ 2 MiB`, as many as fit between the columns. */
-static void add_facts(Facts *fs, const ml_LoopFacts *f, const LoopLine *l, size_t column,
-                      ml_Text *out)
-{
-    ml_Session *ss = fs->ss;
-    size_t width = (size_t)ss->out.width, at, n;
-    ml_Text all = {0}, one = {0};
-
-    if (!f)
-        return;
-    text_flops(fs, f->flops, &one);
-    n = ml_columns(ml_text_z(&one));
-    ml_text_repeat(&all, ' ', n < fs->flops ? fs->flops - n : 0);
-    ml_text_add(&all, ml_text_z(&one));
-    if (fs->flops)
-        ml_text_add(&all, "  ");
-    at = column + ml_columns(ml_text_z(&all));
-    for (uint32_t k = 0; k < f->n_touched; k++) {
-        size_t more = k + 1 < f->n_touched ? 3 : 0; /* room for `, …` */
-
-        ml_text_clear(&one);
-        ml_text_fmt(&one, "%s%s ", k ? ", " : "",
-                    tree_name(fs->t, f->touched[k].buffer->uid));
-        ml_text_number(fs->cx, &one, f->touched[k].bytes, ML_UNIT_BYTES, fs->t->names,
-                       ss->out.ascii);
-        n = ml_columns(ml_text_z(&one));
-        if (at + n + more > width) {
-            if (k > 0)
-                ml_text_add(&all, ss->out.ascii ? ".." : ", …");
-            break;
-        }
-        ml_text_add(&all, ml_text_z(&one));
-        at += n;
-    }
-    while (all.n > 0 && all.p[all.n - 1] == ' ')
-        all.n--;
-    if (all.n > 0 && column + ml_columns(ml_text_z(&all)) <= width) {
-        ml_text_repeat(out, ' ', column - l->columns);
-        ml_text_add(out, ml_text_z(&all));
-    }
-    ml_text_free(&one);
-    ml_text_free(&all);
+    ml_table_print(t, (size_t)f->ss->out.width, false, f->out);
+    return p;
 }
 
 void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out)
 {
-    enum { GAP = 3, FAR = 40 }; /* one long line does not push all the others away */
-    ml_Program p = ml_version_program(s, version);
     ml_Text text = {0};
     Tree t = {.s = s, .out = &text, .cx = ml_ctx_new(0)};
-    Facts f = {.ss = ss, .t = &t, .cx = ml_ctx_fork(ml_schedule_ctx(s))};
-    size_t column = 0, at = 0;
+    Facts f = {.ss = ss, .t = &t, .cx = ml_ctx_fork(ml_schedule_ctx(s)), .out = out};
+    size_t loop = 0;
 
+    f.p = ml_version_program(s, version);
     ml_ctx_set_limit(f.cx, 0);
     draw(ss, &t, version);
-    find_facts(&f, p);
-    for (size_t k = 0; k < t.loops.n; k++)
-        if (t.loops.v[k].columns + GAP > column && t.loops.v[k].columns < FAR)
-            column = t.loops.v[k].columns + GAP;
-    for (size_t k = 0; k < t.loops.n; k++) {
-        const LoopLine *l = &t.loops.v[k];
-
-        ml_text_addn(out, text.p + at, l->end - at);
-        add_facts(&f, f.of[k], l, l->columns + GAP > column ? l->columns + GAP : column,
-                  out);
-        at = l->end;
-    }
-    if (text.n > at)
-        ml_text_addn(out, text.p + at, text.n - at);
+    f.text = ml_text_z(&text);
+    for (const char *p = f.text; *p;)
+        p = add_function(&f, p, &loop);
     ml_text_free(&text);
     ml_ctx_unref(f.cx);
     ml_ctx_unref(t.cx);

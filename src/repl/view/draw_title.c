@@ -41,7 +41,7 @@ static void add_sparks(ml_Schedule *s, ml_Text *out)
     }
 }
 
-/* Of the peak that was measured before, for the start's type: nothing is measured here, and
+/* Of its roof, the peak or the bandwidth, as that was measured before, for the start's type: nothing is measured here, and
  * it is worked out once for each timing. */
 static double share_of_peak(ml_View *v, ml_Schedule *s, const char *speed)
 {
@@ -60,17 +60,19 @@ static double share_of_peak(ml_View *v, ml_Schedule *s, const char *speed)
     if (same)
         return v->share;
     v->share = 0;
-    bool flops;
-    double rate = ml_speed_read(speed, &flops);
+    ml_SpeedKind kind;
+    double rate = ml_speed_read(speed, &kind);
 
-    if (!ml_schedule_func(s) || !flops)
+    if (!ml_schedule_func(s) || kind == ML_SPEED_TIME)
         return 0;
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
     const ml_Machine *m = ml_machine_known(cx, e);
 
-    if (m && m->full && ml_roofline_roofs(cx, e, s, ml_schedule_func_pos(s), &o, &line) &&
-        line.peak > 0)
-        v->share = rate / line.peak;
+    if (m && m->full && ml_roofline_roofs(cx, e, s, ml_schedule_func_pos(s), &o, &line)) {
+        double roof = kind == ML_SPEED_BYTES ? line.roof.bandwidth : line.peak;
+
+        v->share = roof > 0 ? rate / roof : 0;
+    }
     ml_ctx_unref(cx);
     return v->share;
 }
@@ -100,7 +102,8 @@ void ml_view_draw_title(ml_View *v)
             speed = step.speed;
             ml_text_add(&right, speed);
             if (share > 0)
-                ml_text_fmt(&right, "  %.*f %% of peak", share < 0.0995, 100 * share);
+                ml_text_fmt(&right, "  %.*f %% of %s", share < 0.0995, 100 * share,
+                            strstr(speed, "FLOP") ? "peak" : "roof");
         }
         add_sparks(s, &right);
     } else {

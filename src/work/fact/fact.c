@@ -202,6 +202,12 @@ static void tell_best_trace(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_WHAT  "a record among others"
 #include "moonloop/core/json/field_table.def"
 
+#define ML_FIELDS       "work/fact/adopt.def"
+#define ML_FIELDS_TABLE ml_adopt_fields
+#define ML_FIELDS_NAME  "adopt"
+#define ML_FIELDS_WHAT  "a record that became a branch"
+#include "moonloop/core/json/field_table.def"
+
 #define ML_FIELDS       "work/fact/db.def"
 #define ML_FIELDS_TABLE ml_db_fields
 #define ML_FIELDS_NAME  "db"

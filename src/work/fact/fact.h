@@ -23,9 +23,16 @@ typedef struct ml_BestRow {
     size_t rank;
     int run;
     const char *measured, *design; /* "turns" or "alone"; the decisions in words */
-    double flop;                   /* of its program; 0: not known */
+    double flop, bytes;            /* of its program, bytes where they limit it; or 0 */
     ml_Record record;
 } ml_BestRow;
+
+typedef struct ml_AdoptRow {
+    const char *branch, *speed; /* NULL: it was measured with other threads */
+    int steps, version;
+    ml_Record record;
+    double expected; /* seconds; NAN: as it was measured */
+} ml_AdoptRow;
 
 typedef struct ml_LoopRow {
     ml_Ctx *cx; /* for texts */

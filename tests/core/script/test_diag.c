@@ -150,6 +150,7 @@ static const Row ROWS[] = {
 
 /* Codes beside the table. */
 static const Row MORE[] = {
+    {0, "E301", 1, 2, 2, "undefined name `TT`", "@TT.prim_func\ndef f():\n    pass\n"},
     {0, "E112", 3, 19, 7, "does not fit 64 bits",
      HEAD "    A[0] = T.cast(2 ** 70, \"float32\")\n"},
     {0, "E201", 3, 5, 12, "must stand in a `with`", HEAD "    T.block(\"b\")\n"},

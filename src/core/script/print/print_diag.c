@@ -9,6 +9,7 @@
 #include "moonloop/core/script/script.h"
 
 #include "moonloop/core/base/columns.h"
+#include "moonloop/core/base/utf8.h"
 
 typedef struct Place { /* one mark on one line */
     uint32_t line, col, end_col;
@@ -121,13 +122,16 @@ static bool same_file(const ml_Span *a, const ml_Span *b)
     return a->file == b->file || (a->file && b->file && ml_streq(a->file, b->file));
 }
 
+/* Bytes that are no text, which E110 is about, are a column each, too. */
 static void show_line(ml_Text *out, ml_Str line)
 {
     while (line.n > 0 && (line.p[line.n - 1] == ' ' || line.p[line.n - 1] == '\t'))
         line.n--;
-    for (size_t k = 0; k < line.n; k++) {
-        unsigned char c = (unsigned char)line.p[k];
-        ml_text_char(out, c < 0x20 || c == 0x7F ? ' ' : line.p[k]);
+    for (const char *p = line.p, *end = line.p + line.n; p < end;) {
+        unsigned char c = (unsigned char)*p;
+        size_t n = ml_utf8_length(p, end);
+        ml_text_utf8(out, c < 0x20 || c == 0x7F ? " " : p, n ? n : 1);
+        p += n ? n : 1;
     }
 }
 
