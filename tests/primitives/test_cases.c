@@ -7,6 +7,8 @@
 #include "moonloop/codegen/measure/check.h"
 #include "moonloop/core/compare/equal.h"
 #include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/call_text.h"
+#include "moonloop/primitives/tokens.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -224,6 +226,42 @@ static void check_kinds_are_said(const One *o, const ml_Error *e)
     }
 }
 
+/* A call that a message shows, in its sentence, a note or a way out, can be typed: names are
+ * strings, brackets close. Programs have their own calls, T.unroll(4). */
+static void check_calls_can_be_typed(const One *o, const char *text)
+{
+    ml_Tokens t = {.p = text, .n = strlen(text)};
+    bool member = false;
+
+    for (ml_Token k; (k = ml_token_next(&t)).kind != ML_TOKEN_END;) {
+        const ml_Primitive *prim = NULL;
+        ml_Ctx *cx = ml_ctx_new(0);
+
+        if (k.kind == ML_TOKEN_NAME && !member)
+            prim = ml_primitive_find(ml_strdup(cx, k.text));
+        member = ml_token_is(k, ".");
+        const char *behind = k.text.p + k.text.n;
+
+        if (prim && (*behind == '(' || *behind == '{')) {
+            ml_Str rest = ml_str(k.text.p);
+            ml_CallTexts calls = {0};
+            int depth = 0;
+
+            for (rest.n = k.text.n; rest.p[rest.n]; rest.n++) {
+                depth += strchr("({", rest.p[rest.n]) != NULL;
+                depth -= strchr(")}", rest.p[rest.n]) != NULL;
+                if (depth == 0)
+                    break;
+            }
+            rest.n += depth == 0 && rest.p[rest.n];
+            if (!ml_parse_calls(cx, rest, &calls))
+                fail_msg("%s:%u: cannot be typed: %.*s", o->file, o->c->line, (int)rest.n,
+                         rest.p);
+        }
+        ml_ctx_unref(cx);
+    }
+}
+
 static void check_refused(One *o)
 {
     const Case *c = o->c;
@@ -253,6 +291,7 @@ static void check_refused(One *o)
         fail_msg("%s:%u: a hole in the sentence: %s", o->file, c->line,
                  ml_failure_message(f));
     ml_failure_render(f, &t, NULL);
+    check_calls_can_be_typed(o, ml_text_z(&t));
     ml_failure_render(f, &t, &detail);
     assert_non_null(strstr(t.p, c->code));
     ml_text_free(&t);
