@@ -252,6 +252,9 @@ bool ml_args_by_name(ml_Ctx *cx, const ml_Primitive *prim, const ml_Arg *pos, si
  * the program, above `at`. */
 const ml_Stmt *ml_simplify_bindings(ml_Call *c, ml_Uid at, const ml_Stmt *st,
                                     bool preserve_unit_iters);
+/* st under the substitution of loops. A block without iters uses loops directly: what it reads
+ * and writes is worked out anew where a variable became something that reads memory. */
+const ml_Stmt *ml_subst_loops(ml_Call *c, const ml_Stmt *st, const ml_Subst *s);
 /* `where old and p` on every block directly under st. */
 const ml_Stmt *ml_append_predicate(ml_Ctx *cx, const ml_Stmt *st, const ml_Expr *p);
 /* Whether what s does outside of blocks gets the predicate as a condition around it. */

@@ -173,6 +173,13 @@ static bool check_not_carried(ml_Call *c, ml_Uid block, const ml_Buffer *buf,
     return true;
 }
 
+/* Its guard lets no instance through: the copy would read what nobody writes. */
+static bool writes_nothing(ml_Call *c, const ml_Block *b)
+{
+    return !ml_is_true(b->predicate) &&
+           ml_prove(ml_arith_at(c->cx, c->p, b->tag), ml_not(c->cx, b->predicate));
+}
+
 static bool leaves_out(ml_Call *c, const ml_Block *b, const ml_Buffer *buf)
 {
     return ml_unproved(c->cx, ML_E_PART_WRITTEN,
@@ -235,7 +242,8 @@ static bool cache_write(ml_Call *c)
     /* What is left out of a temporary is not read, unless another iteration wrote it. A
      * copy outside of an `if` around the writer would overwrite what was left alone. */
     if (!ML_PROVE(c, ML_SOUND,
-                  (exact || (local && !under_concurrent(c, place.node)) ||
+                  (exact ||
+                   (local && !under_concurrent(c, place.node) && !writes_nothing(c, b)) ||
                    leaves_out(c, b, r->buffer)) &&
                       (local || ml_check_schedulable(c, place.node, uid))))
         return false;

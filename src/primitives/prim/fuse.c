@@ -155,7 +155,7 @@ static bool fuse(ml_Call *c)
     ml_For f = {
         .kind = ML_FOR_SERIAL, .var = fused, .min = ml_int(cx, t, 0), .extent = total};
 
-    f.body = ml_stmt_subst(cx, loops[n - 1]->body, &sub);
+    f.body = ml_subst_loops(c, loops[n - 1]->body, &sub);
     f.base.span = loops[0]->base.span;
     const ml_Stmt *st = ml_simplify_bindings(c, outermost, ml_for_from(cx, &f),
                                              c->args[PRESERVE_UNIT_ITERS].b);

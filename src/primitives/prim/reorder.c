@@ -298,8 +298,12 @@ static bool is_own(const Driven *d, const ml_Buffer *buf)
         return false;
     for (size_t k = 0; k < d->blocks->n; k++) {
         const ml_Block *b = ml_as_block(d->blocks->v[k]);
+        ml_GoesOn g;
 
         if (has_region_of(b->reads, b->n_reads, buf) && !is_fed(d, b, buf))
+            return false;
+        if (has_region_of(b->writes, b->n_writes, buf) &&
+            ml_goes_on(d->c->cx, d->c->p, b, true, d->inner, &g))
             return false;
     }
     return true;

@@ -202,7 +202,7 @@ static bool split(ml_Call *c)
     ml_Subst sub = {0};
 
     ml_subst_var(cx, &sub, loop->var, ml_cast(cx, loop->var->type, value));
-    body = ml_stmt_subst(cx, body, &sub);
+    body = ml_subst_loops(c, body, &sub);
     if (guard && !ML_FAULT(SPLIT_GUARD))
         body = ml_append_predicate(cx, body, guard);
     for (size_t k = n; k-- > 0;)

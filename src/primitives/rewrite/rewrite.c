@@ -188,6 +188,33 @@ const ml_Stmt *ml_simplify_bindings(ml_Call *c, ml_Uid at, const ml_Stmt *st,
     return simplify_stmt(c->cx, st, &sm);
 }
 
+/* ---- loops that become expressions */
+
+static const ml_Stmt *redeclare(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    ml_Call *c = user;
+
+    if (!s->has_block || (s->kind == ML_STMT_BLOCK && ml_as_block(s)->n_iters > 0))
+        return s;
+    s = ml_stmt_map(cx, s, &(ml_Mapper){.stmt = redeclare, .user = user});
+    if (s->kind != ML_STMT_BLOCK)
+        return s;
+    const ml_Block *b = ml_block_reinfer(cx, ml_call_func(c), ml_as_block(s));
+
+    return b ? &b->base : s; /* the error is the context's */
+}
+
+const ml_Stmt *ml_subst_loops(ml_Call *c, const ml_Stmt *st, const ml_Subst *s)
+{
+    bool loads = false;
+
+    for (size_t k = 0; s->vars && k < ml_map_count(s->vars); k++)
+        loads |=
+            (((const ml_Expr *)ml_map_value_at(s->vars, k))->flags & ML_X_HAS_LOAD) != 0;
+    st = ml_stmt_subst(c->cx, st, s);
+    return loads ? redeclare(c->cx, st, c) : st;
+}
+
 /* ---- predicates */
 
 bool ml_takes_guard(const ml_Stmt *s)
