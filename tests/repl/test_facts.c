@@ -64,7 +64,9 @@ static void fill(const ml_FieldTable *t, char *s)
             memcpy(at, &z, sizeof z);
             break;
         }
-        case ML_FIELD_TOLD: break;
+        case ML_FIELD_SIZES:
+        case ML_FIELD_LIST:
+        case ML_FIELD_OBJECT: break;
         }
     }
 }

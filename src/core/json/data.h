@@ -19,7 +19,7 @@
 #include "moonloop/core/base/text.h"
 
 /* Of names and units: one more when a fact gets another name, unit or type. */
-#define ML_DATA_SCHEMA 2
+#define ML_DATA_SCHEMA 3
 
 typedef struct ml_Data ml_Data;
 typedef enum ml_DataKind {
