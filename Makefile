@@ -130,9 +130,10 @@ $(BUILD)/include/moonloop/primitives.h: $(OUT)/primitives-h
 	$(call say,WRITE   $@)
 	$(Q)$< >$@.new && mv $@.new $@
 
-# The manual is written by the program, from its tables; its examples are run meanwhile.
+# The manual is written by the program, from its tables; its examples are run and its pictures drawn meanwhile.
 $(BUILD)/moonloop.1: FORM := man
 $(BUILD)/manual.html: FORM := html
+$(BUILD)/manual.html: $(DRAW)
 $(BUILD)/moonloop.1 $(BUILD)/manual.html: $(OUT)/moonloop
 	$(call say,WRITE   $@)
 	$(Q)$< --manual=$(FORM) >$@.new && mv $@.new $@

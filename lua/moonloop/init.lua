@@ -363,9 +363,20 @@ local function guarded(name, f)
     return done[f]
 end
 
+-- A name that the table does not have is an error, which tells the nearest.
+local function strict(prefix, t, lazily)
+    local mt = getmetatable(t) or {}
+    mt.__index = function(_, key)
+        local value = lazily and lazily(key)
+        if value == nil and type(key) == "string" then core.unknown(prefix, key, t) end
+        return value
+    end
+    return setmetatable(t, mt)
+end
+
 -- Every function of the table that is written in Lua, and of the tables in it, answers with an error object,
--- whatever it is given. Of several names of one the first tells of it.
-local function guard(prefix, t)
+-- whatever it is given. Of several names of one the first tells of it. kept: the tables are those of moon.
+local function guard(prefix, t, kept)
     if done[t] then return t end
     done[t] = true
     local names = {}
@@ -376,31 +387,32 @@ local function guard(prefix, t)
     for _, k in ipairs(names) do
         local v = t[k]
         if type(v) == "table" then
-            guard(prefix .. k .. ".", v)
+            guard(prefix .. k .. ".", v, kept)
         elseif not core.is_c(v) then
             t[k] = guarded(prefix .. k, v)
         end
     end
     local mt = getmetatable(t)
     if type(mt) == "table" and type(mt.__call) == "function" then mt.__call = guarded(prefix:sub(1, -2), mt.__call) end
-    return t
+    return kept and t ~= hooks and strict(prefix:sub(1, -2), t) or t
 end
 core.guard = guard
 local lazy = { te = "te", workload = "workload", space = "space", tuning = "tune" }
-guard("moon.", moon)
+guard("moon.", moon, true)
 trace_methods.append = guarded("trace:append", trace_methods.append)
 methods.diff = guarded("schedule:diff", methods.diff)
-return setmetatable(moon, {
-    __index = function(t, key)
-        local file = lazy[key]
-        if not file then return nil end
-        local value = guard(file == "tune" and "moon.tuning." or "moon." .. file .. ".", core.load(file)(moon, core))
-        rawset(t, key, value)
-        return value
-    end,
+strict("moon.ir", core.ir)
+strict("moon", setmetatable(moon, {
     __pairs = function(t)
         for key in pairs(lazy) do local _ = t[key] end
         return next, t, nil
     end,
     __name = "moonloop",
-})
+}), function(key)
+    local file = lazy[key]
+    if not file then return nil end
+    local value = guard(file == "tune" and "moon.tuning." or "moon." .. file .. ".", core.load(file)(moon, core), true)
+    rawset(moon, key, value)
+    return value
+end)
+return moon

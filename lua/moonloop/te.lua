@@ -103,7 +103,33 @@ local identity = {
 -- ---- tensors
 
 local Tensor = { __name = "te tensor" }
-Tensor.__index = Tensor
+
+-- "A(i, j)": an element of the tensor, as it is written
+local function element(t)
+    local letters, index = { "i", "j", "k", "l", "m", "n" }, {}
+    for d = 1, rawlen(t.shape) do index[d] = letters[d] or "i" .. d end
+    return ("%s(%s)"):format(t.name, table.concat(index, ", "))
+end
+
+function Tensor.__index(t, key)
+    if type(key) == "string" then return nil end
+    bad("a tensor is indexed as %s, not %s[…]", element(t), t.name)
+end
+
+function Tensor.__newindex(t, key, value)
+    if type(key) == "string" then return rawset(t, key, value) end
+    bad("%s[…] = …: a tensor is not written to; te.compute makes one of its elements", t.name)
+end
+
+-- A whole tensor has no arithmetic.
+local function is_tensor(t) return type(t) == "table" and getmetatable(t) == Tensor end
+for _, op in ipairs { "add", "sub", "mul", "div", "mod", "pow", "unm", "idiv", "band", "bor", "bxor", "shl", "shr",
+    "bnot", "lt", "le" } do
+    Tensor["__" .. op] = function(a, b)
+        local t = is_tensor(a) and a or b
+        bad("%s is a whole tensor; te.compute takes its elements, %s", t.name, element(t))
+    end
+end
 
 local reading -- tensors read by the function at work
 
@@ -118,8 +144,6 @@ function Tensor.__call(t, ...)
 end
 
 function Tensor.__tostring(t) return tostring(t.buffer) end
-
-local function is_tensor(t) return type(t) == "table" and getmetatable(t) == Tensor end
 
 local function new_tensor(shape, dtype, name)
     if type(shape) ~= "table" then bad("shape: a list is needed") end
@@ -163,6 +187,7 @@ function te.compute(shape, body, name)
     local reduce
     if type(e) == "table" and getmetatable(e) == Reduction then reduce, e = e, e.source end
     if type(e) == "number" then e = ir.const(e, math.type(e) == "integer" and "int32" or "float32") end
+    if is_tensor(e) then bad("compute %s: %s is a whole tensor; its elements are %s", name, e.name, element(e)) end
     if type(e) ~= "userdata" then bad("compute %s: the function gives no expression", name) end
     local t = new_tensor(shape, e.dtype, name)
     t.body, t.spatial, t.reduce, t.reads = e, spatial, reduce, reads

@@ -125,12 +125,105 @@ static const ml_Stmt *subst_stmt(ml_Ctx *cx, const ml_Stmt *st, void *user)
     return ml_stmt_map(cx, st, &m);
 }
 
+/* ---- buffers that are defined inside */
+
+typedef struct Defined {
+    ml_Ctx *cx;
+    ml_Rename vars;
+    ml_Subst s; /* with the buffers that follow the variables */
+    bool any;
+    ml_ExprFn *tidy; /* of what has changed; NULL: leave it so */
+    void *user;
+} Defined;
+
+static const ml_Expr *follow_expr(Defined *d, const ml_Expr *e)
+{
+    const ml_Expr *to = ml_rename_expr(d->cx, e, &d->vars);
+
+    return to != e && d->tidy ? d->tidy(d->cx, to, d->user) : to;
+}
+
+static const ml_Expr *const *follow_list(Defined *d, const ml_Expr *const *v, size_t n)
+{
+    const ml_Expr **out = NULL;
+
+    for (size_t k = 0; k < n; k++) {
+        const ml_Expr *e = follow_expr(d, v[k]);
+
+        if (e == v[k])
+            continue;
+        if (!out) {
+            out = ml_alloc(d->cx, n * sizeof(*out));
+            memcpy(out, v, n * sizeof(*out));
+        }
+        out[k] = e;
+    }
+    return out ? out : v;
+}
+
+/* A buffer that is to be another one anyway is left to whoever said so. */
+static void follow(Defined *d, const ml_Buffer *b)
+{
+    ml_Buffer nb = *b;
+
+    if (d->s.buffers && ml_map_has(d->s.buffers, b->uid))
+        return;
+    nb.shape = follow_list(d, b->shape, b->rank);
+    nb.strides = follow_list(d, b->strides, b->n_strides);
+    nb.elem_offset = follow_expr(d, b->elem_offset);
+    if (nb.shape == b->shape && nb.strides == b->strides &&
+        nb.elem_offset == b->elem_offset)
+        return;
+    if (!d->any) { /* the caller's own is not changed */
+        ml_Map *own = ml_map_new(d->cx);
+
+        for (size_t k = 0; d->s.buffers && k < ml_map_count(d->s.buffers); k++)
+            ml_map_set(d->cx, own, ml_map_key_at(d->s.buffers, k),
+                       ml_map_value_at(d->s.buffers, k));
+        d->s.buffers = own;
+        d->any = true;
+    }
+    ml_map_set(d->cx, d->s.buffers, b->uid, ml_buffer_from(d->cx, &nb, false));
+}
+
+static bool follow_defined(const ml_Stmt *s, void *user)
+{
+    if (s->kind == ML_STMT_ALLOC || s->kind == ML_STMT_DECL)
+        follow(user, ml_as_alloc(s)->buffer);
+    if (s->kind == ML_STMT_BLOCK) {
+        const ml_Block *b = ml_as_block(s);
+
+        for (size_t k = 0; k < b->n_allocs; k++)
+            follow(user, b->allocs[k]);
+        for (size_t k = 0; k < b->n_matches; k++)
+            follow(user, b->matches[k].target);
+    }
+    return true;
+}
+
 const ml_Stmt *ml_stmt_subst(ml_Ctx *cx, const ml_Stmt *st, const ml_Subst *s)
+{
+    return ml_stmt_subst_tidy(cx, st, s, NULL, NULL);
+}
+
+const ml_Stmt *ml_stmt_subst_tidy(ml_Ctx *cx, const ml_Stmt *st, const ml_Subst *s,
+                                  ml_ExprFn *tidy, void *user)
 {
     ml_Rename r = ml_rename_begin(s, false);
 
     if (r.bloom == 0 && !r.buffers)
         return st;
+    const ml_Subst vars = {.vars = s->vars};
+    Defined d = {.cx = cx,
+                 .vars = ml_rename_begin(&vars, false),
+                 .s = *s,
+                 .tidy = tidy,
+                 .user = user};
+
+    if (r.bloom)
+        ml_stmt_visit(st, follow_defined, &d);
+    if (d.any)
+        r = ml_rename_begin(&d.s, false);
     return subst_stmt(cx, st, &r);
 }
 

@@ -28,7 +28,11 @@ void ml_subst_buffer(ml_Ctx *cx, ml_Subst *s, const ml_Buffer *b, const ml_Buffe
 const ml_Expr *ml_expr_subst(ml_Ctx *cx, const ml_Expr *e, const ml_Subst *s);
 const ml_Expr *ml_expr_subst1(ml_Ctx *cx, const ml_Expr *e, const ml_Var *v,
                               const ml_Expr *to);
+/* Buffers that are defined in the statement follow with their shapes, which tidy (may be
+ * NULL) makes simpler where they changed. */
 const ml_Stmt *ml_stmt_subst(ml_Ctx *cx, const ml_Stmt *st, const ml_Subst *s);
+const ml_Stmt *ml_stmt_subst_tidy(ml_Ctx *cx, const ml_Stmt *st, const ml_Subst *s,
+                                  ml_ExprFn *tidy, void *user);
 ml_Region ml_region_subst(ml_Ctx *cx, ml_Region r, const ml_Subst *s);
 
 /* ---- statements: one generic rewriting step.

@@ -235,6 +235,8 @@ extern const size_t ml_n_primitives;
 const ml_Primitive *
 ml_primitive_find(const char *name); /* other spellings too (primitives 13) */
 const ml_Primitive *ml_primitive_of_kind(const char *kind);
+/* split(loop, factors, preserve_unit_iters = true, ...) */
+void ml_primitive_signature(ml_Text *t, const ml_Primitive *p);
 
 /* Arguments by position and by name lined up with the parameters: out has room for
  * prim->n_params. Loops given one by one become one list; other spellings of parameter

@@ -42,7 +42,9 @@ ml_Str ml_token_inside(ml_Token k);
  * or it holds a zero byte or \u beyond Unicode. */
 const char *ml_token_string(ml_Ctx *cx, ml_Token k);
 
-bool ml_is_name_char(char c);               /* letter, digit, _ */
+bool ml_is_name_char(char c); /* letter, digit, _ */
+/* The same of a text: TVMScript has letters beyond ASCII, too. */
+bool ml_in_name(char c, bool script);
 bool ml_is_name(const char *z);             /* a name by its letters; it may be a keyword */
 extern const char *const ml_lua_keywords[]; /* NULL ends them */
 bool ml_is_lua_keyword(ml_Str w);

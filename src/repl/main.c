@@ -37,6 +37,7 @@
 #include "repl/screen/restore.h"
 #include "repl/session/options.h"
 #include "repl/session/safe.h"
+#include "repl/show/show.h"
 #include "repl/view/driver.h"
 #include "version.h"
 
@@ -200,14 +201,36 @@ static bool run_chunks(const ml_Options *o)
 
 static bool run_file(const ml_Options *o)
 {
-    const char *dot = strrchr(o->file, '.');
-
     session.mode = ML_MODE_QUIET;
     if (ml_streq(o->file, "-"))
         return ml_host_file(session.host, NULL, o->n_args, o->args);
-    if (dot && ml_streq(dot, ".lua"))
-        return ml_host_file(session.host, o->file, o->n_args, o->args);
-    return ml_input_run_file(&session, o->file);
+    return ml_input_run_file(&session, o->file, o->n_args, o->args);
+}
+
+/* Whether FILE is what one goes on with by hand; a script runs and ends. */
+static bool is_worked_on(const ml_Options *o)
+{
+    ml_FileKind kind = o->file ? ml_input_kind_of(o->file) : ML_FILE_LINES;
+
+    for (int k = 0; k < o->n_chunks; k++)
+        if (o->chunks[k].kind == 'e')
+            return false;
+    return kind == ML_FILE_OPENED || kind == ML_FILE_SAVED;
+}
+
+/* An option behind what is opened would be passed over in silence. (With --safe the words
+ * there are what may be read.) */
+static bool has_room_for_args(const ml_Options *o)
+{
+    bool ok = o->n_args == 0 || o->safe || ml_streq(o->file, "-") ||
+              ml_input_kind_of(o->file) != ML_FILE_OPENED;
+
+    if (!ok)
+        fprintf(stderr,
+                "moonloop: %s is opened and takes no arguments, but %s stands behind it: "
+                "options go before FILE, and :open opens a second one\n",
+                o->file, o->args[0]);
+    return ok;
 }
 
 static void banner(void)
@@ -339,7 +362,7 @@ int main(int argc, char **argv)
         ml_safe_begin(&session, &o);
     session.private_ = o.private_;
     session.no_history = o.no_history || o.private_ || o.batch || o.safe;
-    if (!set_options(&o))
+    if (!set_options(&o) || (o.file && !has_room_for_args(&o)))
         return 2;
     if (o.batch)
         session.out.pager = false;
@@ -358,6 +381,7 @@ int main(int argc, char **argv)
         ml_safe_seal(&session);
 
     bool tty = isatty(STDIN_FILENO), nothing = o.n_chunks == 0 && !o.file;
+    bool on = tty && isatty(STDOUT_FILENO) && !o.batch && is_worked_on(&o);
     bool ok = run_chunks(&o) && (!o.file || run_file(&o));
 
     if (!ok && session.last && ml_failure_code(session.last) == ML_E_INTERRUPTED)
@@ -370,9 +394,12 @@ int main(int argc, char **argv)
         begin_typing(argc, argv);
         if (ml_view_terminal(&session) && !session.quit && tty)
             ml_prompt_run(&session);
-    } else if (ok && !session.quit && !o.batch && (o.interactive || (nothing && tty))) {
-        if (nothing)
+    } else if (ok && !session.quit && !o.batch &&
+               (o.interactive || on || (nothing && tty))) {
+        if (nothing || on)
             banner();
+        if (on)
+            ml_session_announce(&session);
         begin_typing(argc, argv);
         ml_prompt_run(&session);
     } else if (ok && !session.quit && nothing && !tty) {

@@ -34,6 +34,30 @@ static void what_is_appended_is_there(void **state)
     ml_text_free(&t);
 }
 
+static void bytes_that_are_no_text_are_shown_as_such(void **state)
+{
+    static const char *const CASES[][2] = {
+        {"", ""},
+        {"a\xc3\xbc\xe2\x86\x92\xf0\x9f\x8c\x99\n",
+         "a\xc3\xbc\xe2\x86\x92\xf0\x9f\x8c\x99\n"},
+        {"\xff", "\xef\xbf\xbd"},
+        {"a\xffz", "a\xef\xbf\xbdz"},
+        {"\xc3", "\xef\xbf\xbd"}, /* cut off */
+        {"\xc3(", "\xef\xbf\xbd("},
+        {"\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},                 /* overlong */
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */
+    };
+
+    (void)state;
+    for (size_t k = 0; k < ML_COUNT(CASES); k++) {
+        ml_Text t = {0};
+        ml_text_utf8(&t, CASES[k][0], strlen(CASES[k][0]));
+        assert_string_equal(ml_text_z(&t), CASES[k][1]);
+        ml_text_free(&t);
+    }
+}
+
 static void words_are_quoted_for_a_shell(void **state)
 {
     static const char *const WORDS[][2] = {{"a/b.c=%1", "a/b.c=%1"},
@@ -137,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_appended_is_there),
+        cmocka_unit_test(bytes_that_are_no_text_are_shown_as_such),
         cmocka_unit_test(words_are_quoted_for_a_shell),
         cmocka_unit_test(doubles_are_short_and_marked_as_such),
         cmocka_unit_test(any_double_reads_back_to_the_same_bits),

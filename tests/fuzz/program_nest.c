@@ -163,8 +163,14 @@ void fz_emit_nest(Gen *g, const Stage *s, int from, const char *outer, int in,
             fz_line(g, in++, "for %c in range(%s):", LOOPS[k],
                     fz_dim_text(g, s->it[k].dom, t));
     } else {
+        /* a block without iters around some of them */
+        int wrap =
+            n - from >= 2 && ON(g, FZ_OPAQUE, 10) ? from + 1 + below(g, n - from) : -1;
+
         for (int o = from; o < n; o++) {
             int k = order[o];
+            if (o == wrap)
+                fz_line(g, in++, "with T.block(\"%s_q\"):", name);
             Dim d = s->it[k].dom;
             if (k == bounded) {
                 fz_line(g, in++, "for %c in range(%s):", LOOPS[k], extent_text);
@@ -193,6 +199,8 @@ void fz_emit_nest(Gen *g, const Stage *s, int from, const char *outer, int in,
                 fz_line(g, in++, "for %c in range(%s):", LOOPS[k], fz_dim_text(g, d, t));
             }
         }
+        if (wrap == n)
+            fz_line(g, in++, "with T.block(\"%s_q\"):", name);
     }
     fz_line(g, in++, "with T.block(\"%s\"):", name);
     bool direct =

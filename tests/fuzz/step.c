@@ -195,10 +195,22 @@ static const char *scope(const View *v)
     return chance(v, 2) ? "nowhere" : some[below(v, (int)ML_COUNT(some))];
 }
 
+/* One without iters that holds others, if there is one. */
+static const ml_Block *opaque(const View *v)
+{
+    ml_StmtVec found = {0};
+
+    for (size_t k = 1; k < v->blocks.n; k++)
+        if (ml_as_block(v->blocks.v[k])->n_iters == 0 &&
+            ml_as_block(v->blocks.v[k])->body->has_block)
+            ml_push(v->tmp, &found, v->blocks.v[k]);
+    return found.n ? ml_as_block(found.v[below(v, (int)found.n)]) : block(v);
+}
+
 /* compute_at and its reverse: under a loop of a neighbour in the dataflow. */
 static void add_move(const View *v, ml_Text *out, bool reverse)
 {
-    const ml_Block *b = block(v);
+    const ml_Block *b = chance(v, 25) ? opaque(v) : block(v);
     ml_UidVec near = {0};
     const ml_For *f;
 
@@ -617,6 +629,11 @@ static int what_follows(const View *v)
                  {"pad_einsum", 40, 33},
                  {"annotate", 40, 9},
                  {"compute_at", 25, 46},
+                 {"loop_partition", 25, 14},
+                 {"loop_partition", 35, 15},
+                 {"reverse_compute_at", 15, 14},
+                 {"annotate_buffer_access", 35, 16},
+                 {"annotate_buffer_access", 20, 17},
                  {"decompose_reduction", 25, 36},
                  {"rfactor", 30, 14},
                  {"rfactor", 30, 15}};

@@ -203,11 +203,30 @@ static bool is_folded(const View *v, const ml_Block *b)
     return from.n == 1 && n == 2;
 }
 
+/* What the block that a region was given of reads or (reverse) is read by. */
+static void near_said(const View *v, bool reverse, ml_StmtVec *found)
+{
+    ml_UidVec near = {0};
+
+    if (!ml_index_node(v->p.index, v->focus->block) ||
+        !ml_index_parent(v->p.index, v->focus->block) ||
+        !ml_streq(v->focus->last, "annotate_buffer_access"))
+        return;
+    if (reverse)
+        ml_consumers(v->tmp, ml_schedule_facts(v->s), v->p, v->focus->block, &near);
+    else
+        ml_producers(v->tmp, ml_schedule_facts(v->s), v->p, v->focus->block, &near);
+    for (size_t k = 0; k < near.n; k++)
+        ml_push(v->tmp, found, ml_index_node(v->p.index, near.v[k]));
+}
+
 bool fz_add_inline(const View *v, bool reverse, ml_Text *out)
 {
     ml_StmtVec found = {0};
 
-    for (size_t k = 1; k < v->blocks.n; k++) {
+    if (chance(v, 70))
+        near_said(v, reverse, &found);
+    for (size_t k = 1, near = found.n; !near && k < v->blocks.n; k++) {
         const ml_Block *b = ml_as_block(v->blocks.v[k]);
 
         if (reverse ? is_folded(v, b) : is_inlined(v, b))

@@ -90,7 +90,8 @@ test("an error object tells code, numbers, names, ways out and a text without co
     assert(e.primitive == "split" and e.loops[1] == "i")
     assert(#e.suggestions > 0)
     assert(tostring(e):find("factors%-too%-small") and not tostring(e):find("\27"))
-    assert(e.rule ~= "" and #e.frames > 0 and e.nothing == nil)
+    assert(e.rule ~= "" and #e.frames > 0 and e.element == nil)
+    fails("unknown-name", function() return e.nothing end)
     local fields = {}
     for k in pairs(e) do fields[k] = true end
     assert(fields.code and fields.message)

@@ -118,6 +118,38 @@ test("a rank-0 tensor and an extent of 1", function()
     assert(s:totable() == 7)
 end)
 
+test("a tensor in brackets or in arithmetic says how its elements are written", function()
+    local i, j = te.var("i"), te.var("j")
+    local V = te.placeholder({ 4 }, "float32", "V")
+    local A = te.placeholder({ 4, 4 }, "float32", "A")
+    local deep = te.placeholder({ 2, 2, 2, 2, 2, 2, 2 }, "float32", "deep")
+    local function says(text, fn)
+        local e = fails("bad-argument", fn)
+        assert(e.message:find(text, 1, true), e.message)
+    end
+    for _, key in ipairs { 1, 2.5, i, i + j, { i, j }, true } do
+        says("V(i), not V[", function() return V[key] end)
+        says("A(i, j), not A[", function() return A[key] end)
+        says("deep(i, j, k, l, m, n, i7), not deep[", function() return deep[key] end)
+        says("A[…] = …", function() A[key] = 3 end)
+    end
+    says("A(i, j)", function() return A[i][j] end)
+    for _, fn in ipairs { function(a, b) return a + b end, function(a, b) return a - b end, function(a, b) return a * b end,
+        function(a, b) return a / b end, function(a, b) return a // b end, function(a, b) return a % b end,
+        function(a, b) return a ^ b end, function(a) return -a end, function(a, b) return a < b end,
+        function(a, b) return a <= b end } do
+        says("A(i, j)", function() return fn(A, A) end)
+    end
+    for _, other in ipairs { 2, V } do
+        says("V is a whole tensor", function() return V * other end)
+        says("V is a whole tensor", function() return other * V end)
+    end
+    says("V(i)", function() return te.compute({ 4 }, function(k) return V end) end)
+    assert(V.nothing == nil and #V.shape == 1)
+    V.mine = 3
+    assert(V.mine == 3)
+end)
+
 test("an error in the function of a tensor is passed on", function()
     local ok, e = pcall(te.compute, { 4 }, function(i) error("mine") end)
     assert(not ok and tostring(e):find("mine"))

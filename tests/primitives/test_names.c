@@ -47,6 +47,59 @@ static void names_are_unique_and_kept(void **state)
     fx_close(&fx);
 }
 
+/* Letters of any script: in what is shown, typed, derived and printed. */
+static void names_keep_their_letters(void **state)
+{
+    Fixture fx;
+    ml_Text t = {0};
+
+    fx_text(&fx, "@T.prim_func\n"
+                 "def main(A: T.Buffer((8, 8)), Выход: T.Buffer((8, 8))):\n"
+                 "    for é, ширина in T.grid(8, 8):\n"
+                 "        with T.block(\"блок\"):\n"
+                 "            v, 宽 = T.axis.remap(\"SS\", [é, ширина])\n"
+                 "            Выход[v, 宽] = A[v, 宽]\n");
+    assert_string_equal("ширина", ml_name_of(fx.s, uid_of(&fx, "блок/ширина")));
+    fx_apply(&fx, "split(\"é\", {2, 4})");
+    assert_string_equal("é_0", ml_name_of(fx.s, fx.r.v[0].uid));
+    assert_string_equal("é_1", ml_name_of(fx.s, fx.r.v[1].uid));
+    fx_apply(&fx, "fuse(\"é_1\", \"ширина\")");
+    assert_string_equal("é_1_ширина_fused", ml_name_of(fx.s, fx.r.v[0].uid));
+    assert_false(fx_try(&fx, "unroll(\"é\")"));
+    assert_string_equal(fx_message(&fx), "no loop is named é");
+    ml_schedule_print(fx.s, ml_schedule_version(fx.s), &t, NULL);
+    assert_non_null(strstr(ml_text_z(&t), "for é_0, é_1_ширина_fused in T.grid(2, 32):"));
+    assert_non_null(strstr(ml_text_z(&t), "Выход[v, 宽] = A[v, 宽]"));
+    ml_text_free(&t);
+    fx_close(&fx);
+}
+
+/* A name of very long parts gets their beginnings, whole letters of them. */
+static void a_long_name_is_cut_between_letters(void **state)
+{
+    static const char LONG[] =
+        "aширинаширинаширинаширинаширинаширинаширинаширинаширинаширинаширинаширина";
+    Fixture fx;
+    ml_Text t = {0};
+
+    ml_text_fmt(
+        &t,
+        "@T.prim_func\ndef main(Y: T.Buffer((8, 8))):\n"
+        "    for %s, i in T.grid(8, 8):\n        with T.block(\"S\"):\n"
+        "            v, w = T.axis.remap(\"SS\", [%s, i])\n            Y[v, w] = 1.0\n",
+        LONG, LONG);
+    fx_text(&fx, ml_text_z(&t));
+    ml_text_free(&t);
+    ml_text_fmt(&t, "fuse(\"%s\", \"i\")", LONG);
+    fx_apply(&fx, ml_text_z(&t));
+    const char *z = ml_name_of(fx.s, fx.r.v[0].uid);
+
+    assert_memory_equal(z, LONG, 31); /* a letter of two bytes would end at 32 */
+    assert_string_equal(z + 31, "_i_fused");
+    ml_text_free(&t);
+    fx_close(&fx);
+}
+
 static void splits_to(Fixture *fx, const char *call, const char *names[])
 {
     fx_apply(fx, call);
@@ -211,6 +264,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_unique_and_kept),
+        cmocka_unit_test(names_keep_their_letters),
+        cmocka_unit_test(a_long_name_is_cut_between_letters),
         cmocka_unit_test(parts_are_numbered_behind_the_shown_name),
         cmocka_unit_test(siblings_in_the_tree_may_share_names),
         cmocka_unit_test(every_form_resolves),

@@ -304,6 +304,27 @@ static void a_failure_keeps_its_schedule(void **state)
     ml_failure_free(f);
 }
 
+/* Below as many columns as a screen takes for it, whatever bytes it has. */
+static void a_caret_is_as_wide_as_what_it_marks(void **state)
+{
+    Fixture fx;
+    const char *z;
+
+    fx_text(&fx, "@T.prim_func\n"
+                 "def main(X: T.Buffer((8, 8)), Y: T.Buffer((8,))):\n"
+                 "    for é, 宽宽 in T.grid(8, 8):\n"
+                 "        with T.block(\"S\"):\n"
+                 "            v, w = T.axis.remap(\"SR\", [é, 宽宽])\n"
+                 "            with T.init():\n"
+                 "                Y[v] = 0.0\n"
+                 "            Y[v] = Y[v] + X[v, w]\n");
+    z = refused(&fx, "parallel(\"宽宽\")");
+    assert_non_null(strstr(z, "\n     |            ^^^^ loop 宽宽\n"));
+    z = refused(&fx, "split(\"é\", {2, 2})");
+    assert_non_null(strstr(z, "\n     |         ^ loop é\n"));
+    fx_close(&fx);
+}
+
 /* The first factor is factor 1, as in Lua. */
 static void positions_of_factors_count_from_1(void **state)
 {
@@ -546,6 +567,7 @@ int main(void)
         cmocka_unit_test(levels_and_widths),
         cmocka_unit_test(a_failure_outlives_later_calls),
         cmocka_unit_test(a_failure_keeps_its_schedule),
+        cmocka_unit_test(a_caret_is_as_wide_as_what_it_marks),
         cmocka_unit_test(positions_of_factors_count_from_1),
         cmocka_unit_test(no_guard_is_offered_for_a_loop_of_extent_1),
         cmocka_unit_test(a_rule_that_says_nothing_more_is_not_shown),

@@ -44,6 +44,17 @@ is("mark of no letters", cmd("mark", ""), false)
 is("shell line", text("shell", "echo one   two"), "one two")
 is("shell words", text("shell", "printf", "[%s]", "one   two", "it's", "$HOME \\ \"", ""), "[one   two][it's][$HOME \\ \"][]")
 is("shell more", text("shell echo", "a  b"), "a  b")
+-- a colon that somebody typed, here and in an alias
+moon.focus(s)
+is("colon", cmd(":goto", 0) and moon.focus():version(), 0)
+is("colon and words", cmd(" :goto 1") and moon.focus():version(), 1)
+is("two colons", cmd("::goto", 0), false)
+moon.alias { back = ":goto 0" }
+is("alias", cmd(":back") and moon.focus():version(), 0)
+is("alias as a line", cmd("back") and cmd("goto 1") and moon.focus():version(), 1)
+is("bisect", text("bisect", ":check"), "v1 passes: there is nothing to look for")
+-- how a child ended
+is("child", cmd("shell", "kill -9 $$"), false)
 -- handles, nothing, too much
 is("block", text("block", s:get_block("C")):match("^block C") ~= nil, true)
 is("nil", cmd("versions", nil), true)
@@ -62,5 +73,10 @@ is("many in all", ok, false)
 print(failed == 0 and "all well" or failed)
 E
 run --no-init -b words.lua
-[ "$(tail -n 1 out)" = 'all well' ]
+[ "$(tail -n 1 out)" = 'all well' ] && grep -q '!kill -9 \$\$: ended by signal 9' err
 verdict 'words are what they are'
+typed ':for i = 1, 3 do print(i) end'
+[ "$status" = 1 ] && grep -q 'no command :for; Lua and primitives begin without a colon' err && typed ':split("i", {auto, 4})' &&
+    grep -q 'no command :split; Lua and' err && typed ':local x = 3' && grep -q 'no command :local; Lua and' err &&
+    typed ':x' && grep -q 'no command :x; :help commands lists them' err && typed ':chekc' && grep -q 'did you mean :check' err
+verdict 'a colon before Lua is told'

@@ -98,6 +98,48 @@ static void the_language_is_known_by_its_beginning(void **state)
     assert_int_equal(ml_language_of_input("!ls x?"), ML_LANGUAGE_SHELL);
     assert_int_equal(ml_language_of_input("class A:"), ML_LANGUAGE_SCRIPT);
     assert_int_equal(ml_language_of_input("class A(B):\n    x"), ML_LANGUAGE_SCRIPT);
+    static const char *const SCRIPTS[] = {
+        "@tvm.script.ir_module",
+        "@ir_module",
+        "@x",
+        "import tvm",
+        "import numpy as np",
+        "from tvm.script import tir as T",
+        "def main(A: T.Buffer((4,), \"int8\")):",
+        "\"\"\"What it is",
+        "'''What it is'''",
+        "# from tvm.script import tir as T",
+        "# moonloop: spelling=newest",
+        "#!python\n\n# of it\n@T.prim_func",
+        "M, N = 64, 64\n\n@T.prim_func",
+        "M = N = 64\nimport tvm",
+        "shape = (\n    4,\n)\ndef f",
+        "s = \"it's\"  # don't\nimport tvm",
+    };
+    static const char *const LUA[] = {
+        "# x",
+        "#x",
+        "#x + 1",
+        "x = 1",
+        "x = 1\nprint(x)",
+        "import \"x\"",
+        "from = 3",
+        "import.x = 4",
+        "def and 3",
+        "import or f()",
+        "x = [[\nimport tvm\n]]",
+        "x = {",
+        "x = [[\n@T.prim_func",
+        "f(\n@x",
+        "m = moon.parse [[\n@T.prim_func\ndef f():\n]]",
+    };
+
+    for (size_t k = 0; k < sizeof SCRIPTS / sizeof *SCRIPTS; k++)
+        if (ml_language_of_input(SCRIPTS[k]) != ML_LANGUAGE_SCRIPT)
+            fail_msg("no program: %s", SCRIPTS[k]);
+    for (size_t k = 0; k < sizeof LUA / sizeof *LUA; k++)
+        if (ml_language_of_input(LUA[k]) != ML_LANGUAGE_LUA)
+            fail_msg("no Lua: %s", LUA[k]);
     assert_int_equal(ml_language_of_input("class A"), ML_LANGUAGE_LUA);
     assert_int_equal(ml_language_of_input("class = a:b()"), ML_LANGUAGE_LUA);
     assert_int_equal(ml_language_of_input("class \"a:b\""), ML_LANGUAGE_LUA);

@@ -97,7 +97,7 @@ static void commands_complete_their_words(void **state)
     offers_among(*state, ":help sp|", "split", "fuse");
     offers_among(*state, ":help |", "primitives", NULL);
     offers(*state, "?reor|", 1, "reorder reorder_block_iter_var");
-    offers(*state, ":graph |", 7, "loops deps");
+    offers(*state, ":graph |", 7, "loops deps --diff --dark");
     offers(*state, ":check --inp|", 7, "--inputs");
     offers(*state, ":block |", 7, "C");
     offers(*state, ":undo |", -1, "step");

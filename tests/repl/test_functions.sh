@@ -48,7 +48,7 @@ says '* 1  two v0   functions foo, bar' '* 2  bar v0   function bar of foo, bar'
     fails 'foo is a function of two, no schedule; s = schedule(focus(), {func = "foo"})' 'no schedule is named zoo'
 verdict 'lists the functions with the schedules'
 typed ':open two.py' ':graph loops a.dot' ':graph deps b.dot' 's = schedule(focus(), {func = "bar"})' ':graph loops c.dot'
-says 'wrote a.dot (4 nodes, 2 edges)' 'wrote b.dot (2 nodes, 0 edges)' 'wrote c.dot (2 nodes, 1 edge)' &&
+says 'wrote a.dot (4 nodes, 2 edges)' 'wrote b.dot (6 nodes, 4 edges)' 'wrote c.dot (2 nodes, 1 edge)' &&
     grep -q 'label="foo"' a.dot && grep -q 'label="bar"' b.dot && ! grep -q cluster c.dot
 verdict 'draws every function when none is chosen'
 typed ':open two.py' 'split("j", {auto, 7})' ':block B' 'get_block("B")' 'get_block("B", "zoo")'

@@ -50,7 +50,7 @@ static const char PAST[] = "graph 1 1 4\n"
                            "node b 0.5 2 0.9 0.5 BB solid box black white\n"
                            "node c 1 1 0.9 0.5 C solid box black white\n"
                            "edge a b 2 1 3 0.5 2 x 0.7 2.5 solid black\n"
-                           "edge a b 2 1 3 0.5 2 y 0.7 2.5 dotted black\n"
+                           "edge a b 2 1 3 0.5 2 \"y (WAR)\" 0.7 2.5 dotted black\n"
                            "edge b c 2 0.5 2 1 1 x 0.7 1.5 solid black\n"
                            "edge a c 3 1 3 0.6 2 1 1 x 1.2 2.5 solid black\n"
                            "stop\n";
@@ -81,7 +81,7 @@ static void without_unicode_it_is_plus_and_minus(void **state)
     (void)state;
     expect("node a 1 3 0.9 0.5 A solid box black white\n"
            "node b 1 2 0.9 0.5 B solid box black white\n"
-           "edge a b 2 1 3 1 2 x 1 2.5 dashed black\n",
+           "edge a b 2 1 3 1 2 \" x (WAW)\" 1 2.5 dashed black\n",
            true, true,
            "+---+\n"
            "| A |\n"

@@ -68,11 +68,11 @@ static void scratch_lines_stay_apart(void **state)
 
     ml_text_clear(&out);
     assert_int_equal(ml_scratch_run(ss,
-                                    "x\ns = schedule(workload.matmul(8, 8, 8))\n"
+                                    "tostring(x)\ns = schedule(workload.matmul(8, 8, 8))\n"
                                     "split(\"i\", {2,\n4});\n:save f.py\nx = 2\n:histor 1",
                                     &out),
                      ML_E_OK);
-    assert_string_equal(ml_text_z(&out), "> x\n"
+    assert_string_equal(ml_text_z(&out), "> tostring(x)\n\"nil\"\n"
                                          "> s = schedule(workload.matmul(8, 8, 8))\n"
                                          "focus: matmul v0   block C   loops i, j, k   "
                                          "1.02 kFLOP\n"
@@ -288,6 +288,7 @@ static void help_fits_the_screen(void **state)
         "refused when it breaks one of these rules\n"
         "  bad-argument             every argument has the type and range its parameter\n"
         "                           asks for\n"
+        "  duplicate-loop           each loop is given once\n"
         "  loop-annotated           the loop has no annotations and no thread binding\n"
         "  loop-step                primitives work on loops with step 1\n"
         "  not-parent               the loops are nested directly in each other,\n"

@@ -96,8 +96,12 @@ verdict 'in a pager'
 line ':set pager off'
 keys C-l
 line '!touch begun; exec sleep 100'
-begun && press && ends_in 'matmul v1>' && goes_on
+begun && press && ends_in 'matmul v1>' && has_line 'error: interrupted                                                 [interrupted]' && goes_on
 verdict 'ends a child with the first'
+keys C-l
+line ':show | sh -c "touch begun; exec sleep 100"'
+begun && press && ends_in 'matmul v1>' && has_line 'error: interrupted                                                 [interrupted]' && goes_on
+verdict 'and one that a command writes to with the first'
 # What takes no notice of it goes on until it is told to end.
 stubborn='trap "" INT; touch begun; until test -e go; do sleep 0.02; done; rm go'
 keys C-l

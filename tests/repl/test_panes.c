@@ -564,14 +564,14 @@ static void columns_fill_while_nothing_is_pressed(void **state)
                         "    ▾ j 1024                      132 KiB  65.5 k\n"
                         "      ▾ k 32                        260 B      64\n"
                         "        ■ C\n");
-    f->v.pane[ML_PANE_LOOPS].at.w = 26; /* one at a time, the kind cut to what is left */
+    f->v.pane[ML_PANE_LOOPS].at.w = 26; /* one at a time, the tree in little room */
     run(f, "vectorize('j')");
     f->v.columns = 2;
     assert_string_equal(text_of(f, ML_PANE_LOOPS), "▾ matmul           flops\n"
-                                                   "  ▾ i     64           …\n"
-                                                   "|    ▾ j 1024 v         …\n"
-                                                   "      ▾ k 32           …\n"
-                                                   "        ■ C\n");
+                                                   " ▾ i    64             …\n"
+                                                   "|  ▾ j 1024 v           …\n"
+                                                   "   ▾ k  32             …\n"
+                                                   "    ■ C\n");
     assert_int_equal(ml_pane_loops_columns(&f->v), 3);
     f->v.columns = 3;
     assert_int_equal(ml_pane_loops_columns(&f->v), 0);

@@ -247,6 +247,21 @@ line ':quit'
 ends_in 'sh>'
 resize 80 24
 
+# ---- what ended in the background
+tuned='tune of matmul ended, best [0-9.]* GFLOP/s; :adopt takes it, :jobs shows it'
+clear_shell
+line "'$MOONLOOP' --no-init -e 's = schedule(workload.matmul(64, 64, 64))' -i"
+ends_in 'matmul v0>' && line ':tune --trials 2 --db tuned.db --background' && within matches "^$tuned$" && fresh &&
+    line 'x = 1' && within matches "^$tuned$" && line ':jobs' && sees ' 1  done' && ends_in 'matmul v0>' && line ':quit' &&
+    ends_in 'sh>'
+verdict 'tells below an empty line how a tune ended until it has been seen'
+clear_shell
+line "TERM=dumb '$MOONLOOP' --no-init -e 's = schedule(workload.matmul(64, 64, 64))' -i"
+ends_in 'matmul v0>' && line ':tune --trials 2 --db tuned.db --seed 2 --background' && sees ':adopt makes it a branch' &&
+    line 'print(6 * 7)' && within matches "^$tuned$" && line ':adopt --db tuned.db' && sees 'branch tuned-1' &&
+    within matches '^matmul:tuned-1 v[0-9]*>' && line ':quit' && ends_in 'sh>'
+verdict 'and above it where no row is below'
+
 # ---- other terminals and homes
 clear_shell
 line "TERM=dumb '$MOONLOOP' --no-init"

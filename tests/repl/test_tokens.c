@@ -139,6 +139,22 @@ static void chunks_of_files_are_cut_as_lua_cuts_them(void **state)
     lua_close(L);
 }
 
+/* Lua's names are ASCII; a program's may have any letters. */
+static void names_of_programs_have_any_letters(void **state)
+{
+    static const char TEXT[] = "ширина + é_0";
+    ml_Tokens lua = {.p = TEXT, .n = strlen(TEXT)}, script = lua;
+
+    script.script = true;
+    assert_int_equal(ml_token_next(&lua).kind, ML_TOKEN_MARK);
+    ml_Token k = ml_token_next(&script);
+
+    assert_int_equal(k.kind, ML_TOKEN_NAME);
+    assert_int_equal(k.text.n, strlen("ширина"));
+    assert_true(ml_token_is(ml_token_next(&script), "+"));
+    assert_true(ml_token_is(ml_token_next(&script), "é_0"));
+}
+
 /* ---- tokens that are known beforehand */
 
 static const struct {
@@ -284,6 +300,7 @@ static void strings_stand_for_what_lua_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_programs_have_any_letters),
         cmocka_unit_test(chunks_of_files_are_cut_as_lua_cuts_them),
         cmocka_unit_test(tokens_are_found_again),
         cmocka_unit_test(what_has_no_end_is_open),

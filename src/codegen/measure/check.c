@@ -39,16 +39,14 @@ static const char *param_name(const ml_Func *f, uint32_t k)
 
 bool ml_fail_iterations(ml_Ctx *cx, int64_t count, int64_t limit)
 {
-    return ml_fail(
-        cx, ML_E_TOO_LARGE,
-        ML_TEXT(count == ML_INF
-                    ? "the program has innermost loops without a known bound: "
-                      "the sizes of its symbols are needed (:check --shape n=127)"
-                    : ml_format(cx,
-                                "the program has %lld innermost iterations, the "
-                                "interpreter's limit is %lld",
-                                (long long)count, (long long)limit)),
-        ML_NUMBER("iterations", count), ML_NUMBER("limit", limit));
+    return ml_fail(cx, ML_E_TOO_LARGE,
+                   ML_TEXT(count == ML_INF
+                               ? "the program has innermost loops without a known bound"
+                               : ml_format(cx,
+                                           "the program has %lld innermost iterations, the "
+                                           "interpreter's limit is %lld",
+                                           (long long)count, (long long)limit)),
+                   ML_NUMBER("iterations", count), ML_NUMBER("limit", limit));
 }
 
 static bool small_enough(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
@@ -57,6 +55,8 @@ static bool small_enough(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
     int64_t limit = opts->limit ? opts->limit : 10000000;
 
     *count = ml_count_iterations(cx, f, opts->sizes, opts->n_sizes);
+    if (*count == ML_INF && !ml_sizes_given(cx, f, opts->sizes, opts->n_sizes, true))
+        return false;
     return *count < limit || ml_fail_iterations(cx, *count, limit);
 }
 

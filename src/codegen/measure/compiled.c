@@ -131,6 +131,9 @@ static bool too_large(Check *c, int64_t count, const char *why)
                               "code is checked up to %lld; check it at smaller sizes",
                               (long long)count, (long long)ML_COMPILED_MOST)),
             ML_NUMBER("iterations", count), ML_NUMBER("limit", ML_COMPILED_MOST));
+    if (count == ML_INF &&
+        !ml_sizes_given(c->cx, c->ref->func, c->opts->sizes, c->opts->n_sizes, true))
+        return false;
     ml_fail_iterations(c->cx, count, ML_INTERP_REFERENCE);
     if (why)
         ml_error_note(c->cx, "not compiled: %s", why);

@@ -17,17 +17,14 @@ static bool shape_of(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts, uin
 {
     const ml_Buffer *b = f->params[k].buffer;
 
-    for (size_t d = 0; d < b->rank; d++) {
-        if (ml_eval_size(b->shape[d], opts->sizes, opts->n_sizes, &shape[d]))
-            continue;
-        return ml_fail(
-            cx, ML_E_BAD_RUN_ARGUMENT,
-            ML_TEXT(ml_format(cx, "dimension %zu of %s is symbolic: give its size%s%s", d,
-                              b->name, b->shape[d]->kind == ML_EXPR_VAR ? ", " : "",
-                              b->shape[d]->kind == ML_EXPR_VAR ? b->shape[d]->as.var->hint
-                                                               : "")),
-            ML_EXPRESSION(b->shape[d]));
-    }
+    if (!ml_sizes_given(cx, f, opts->sizes, opts->n_sizes, false))
+        return false;
+    for (size_t d = 0; d < b->rank; d++)
+        if (!ml_eval_size(b->shape[d], opts->sizes, opts->n_sizes, &shape[d]))
+            return ml_fail(
+                cx, ML_E_BAD_RUN_ARGUMENT,
+                ML_TEXT(ml_format(cx, "dimension %zu of %s is no number", d, b->name)),
+                ML_EXPRESSION(b->shape[d]));
     return true;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "moonloop/codegen/params/count.h"
 #include "moonloop/codegen/params/index_values.h"
+#include "moonloop/core/error.h"
+#include "moonloop/core/walk.h"
 
 bool ml_eval_size(const ml_Expr *e, const ml_Size *sizes, size_t n_sizes, int64_t *out)
 {
@@ -32,6 +34,92 @@ bool ml_eval_size(const ml_Expr *e, const ml_Size *sizes, size_t n_sizes, int64_
     *out = ml_fold_int((ml_ExprKind)e->kind, e->type, a, b, &lost);
     return !lost;
 }
+
+/* ---- sizes that nobody gave */
+
+typedef struct Lacking {
+    ml_Ctx *cx;
+    const ml_Func *f;
+    const ml_Size *sizes;
+    size_t n_sizes;
+    bool params; /* only the function's own integers count */
+    ML_VEC(const char *) names;
+} Lacking;
+
+static bool is_integer_param(const ml_Func *f, const ml_Var *v)
+{
+    for (uint32_t k = 0; k < f->n_params; k++)
+        if (!f->params[k].buffer && f->params[k].var == v)
+            return ml_dtype_is_int(v->type);
+    return false;
+}
+
+static bool add_lacking(const ml_Expr *e, void *user)
+{
+    Lacking *l = user;
+    const char *name = e->kind == ML_EXPR_VAR ? e->as.var->hint : NULL;
+
+    if (!name || (l->params && !is_integer_param(l->f, e->as.var)))
+        return true;
+    for (size_t k = 0; k < l->n_sizes; k++)
+        if (ml_streq(l->sizes[k].name, name))
+            return true;
+    for (size_t k = 0; k < l->names.n; k++)
+        if (ml_streq(l->names.v[k], name))
+            return true;
+    ml_push(l->cx, &l->names, name);
+    return true;
+}
+
+enum { LIKE = 127 }; /* stands for a size that its user knows */
+
+static void add_size(ml_Text *option, ml_Text *lua, const char *name, int64_t value)
+{
+    ml_text_fmt(option, "%s%s=%lld", option->n ? "," : "", name, (long long)value);
+    ml_text_fmt(lua, "%s%s = %lld", lua->n ? ", " : "", name, (long long)value);
+}
+
+/* What is said, and typed as an option of a command and in Lua. */
+static bool fail_lacking(const Lacking *l)
+{
+    ml_Text who = {0}, option = {0}, lua = {0};
+    size_t n = l->names.n;
+
+    for (size_t k = 0; k < l->n_sizes; k++)
+        add_size(&option, &lua, l->sizes[k].name, l->sizes[k].value);
+    for (size_t k = 0; k < n; k++) {
+        ml_text_fmt(&who, "%s%s", k == 0 ? "" : k + 1 < n ? ", " : " and ", l->names.v[k]);
+        add_size(&option, &lua, l->names.v[k], LIKE);
+    }
+    ml_fail(l->cx, ML_E_BAD_RUN_ARGUMENT,
+            ML_TEXT(ml_format(l->cx,
+                              "the size%s %s %s not given: --shape %s, in Lua shape = {%s}",
+                              n == 1 ? "" : "s", ml_text_z(&who), n == 1 ? "is" : "are",
+                              ml_text_z(&option), ml_text_z(&lua))));
+    ml_text_free(&who);
+    ml_text_free(&option);
+    ml_text_free(&lua);
+    return false;
+}
+
+bool ml_sizes_given(ml_Ctx *cx, const ml_Func *f, const ml_Size *sizes, size_t n_sizes,
+                    bool bounds)
+{
+    Lacking l = {.cx = cx, .f = f, .sizes = sizes, .n_sizes = n_sizes};
+
+    for (uint32_t k = 0; k < f->n_params; k++) {
+        const ml_Buffer *b = f->params[k].buffer;
+
+        for (uint16_t d = 0; b && d < b->rank; d++)
+            ml_expr_visit(b->shape[d], add_lacking, &l);
+    }
+    l.params = true;
+    if (bounds)
+        ml_stmt_visit_exprs_below(f->body, 1u << ML_ROLE_BOUND, add_lacking, &l);
+    return l.names.n == 0 || fail_lacking(&l);
+}
+
+/* ---- iterations */
 
 typedef struct Count {
     ml_Ctx *cx;

@@ -23,5 +23,9 @@ int64_t ml_count_iterations(ml_Ctx *cx, const ml_Func *f, const ml_Size *sizes,
 /* The value of an integer expression of literals and sizes; false: something else is in it,
  * or it overflows. */
 bool ml_eval_size(const ml_Expr *e, const ml_Size *sizes, size_t n_sizes, int64_t *out);
+/* Whether every symbol in a parameter's shape has its size, and (bounds) every integer
+ * parameter that a loop runs to; else bad-run-argument, with what is to be typed. */
+bool ml_sizes_given(ml_Ctx *cx, const ml_Func *f, const ml_Size *sizes, size_t n_sizes,
+                    bool bounds);
 
 #endif

@@ -7,6 +7,7 @@
 #include "moonloop/core/base/text.h"
 
 #include "moonloop/core/base/arena.h"
+#include "moonloop/core/base/utf8.h"
 
 #include <float.h>
 #include <math.h>
@@ -69,6 +70,18 @@ void ml_text_addn(ml_Text *t, const char *p, size_t n)
     memcpy(t->p + t->n, p, n);
     t->n += n;
     t->p[t->n] = 0;
+}
+
+void ml_text_utf8(ml_Text *t, const char *p, size_t n)
+{
+    static const char UNKNOWN[] = "\xef\xbf\xbd";
+
+    for (const char *end = p + n; p < end;) {
+        size_t k = ml_utf8_length(p, end);
+
+        ml_text_addn(t, k ? p : UNKNOWN, k ? k : sizeof UNKNOWN - 1);
+        p += k ? k : 1;
+    }
 }
 
 void ml_text_char(ml_Text *t, char c)

@@ -18,6 +18,8 @@ void ml_text_clear(ml_Text *t);
 const char *ml_text_z(ml_Text *t); /* "" for an empty text */
 void ml_text_add(ml_Text *t, const char *z);
 void ml_text_addn(ml_Text *t, const char *p, size_t n);
+/* Of any bytes: one that is part of no valid UTF-8 becomes U+FFFD, for whoever reads it. */
+void ml_text_utf8(ml_Text *t, const char *p, size_t n);
 void ml_text_char(ml_Text *t, char c);
 void ml_text_repeat(ml_Text *t, char c, size_t n);
 void ml_text_fmt(ml_Text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

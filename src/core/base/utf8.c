@@ -49,3 +49,35 @@ size_t ml_utf8_put(char z[4], uint32_t c)
     z[3] = (char)(0x80 | (c & 0x3f));
     return 4;
 }
+
+uint32_t ml_utf8_get(const char *p, size_t n)
+{
+    const unsigned char *u = (const unsigned char *)p;
+
+    switch (n) {
+    case 1: return u[0];
+    case 2: return (uint32_t)(u[0] & 0x1f) << 6 | (u[1] & 0x3f);
+    case 3:
+        return (uint32_t)(u[0] & 0x0f) << 12 | (uint32_t)(u[1] & 0x3f) << 6 | (u[2] & 0x3f);
+    default:
+        return (uint32_t)(u[0] & 0x07) << 18 | (uint32_t)(u[1] & 0x3f) << 12 |
+               (uint32_t)(u[2] & 0x3f) << 6 | (u[3] & 0x3f);
+    }
+}
+
+bool ml_code_among(const ml_CodeRange *v, size_t n, uint32_t c)
+{
+    size_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+
+        if (c > v[mid].to)
+            lo = mid + 1;
+        else if (c < v[mid].from)
+            hi = mid;
+        else
+            return true;
+    }
+    return false;
+}

@@ -4,21 +4,13 @@
 
 #include <math.h>
 
-#include "moonloop/core/base/utf8.h"
 #include "moonloop/core/json/json.h"
 
 void ml_data_quote(ml_Text *out, const char *z)
 {
-    static const char UNKNOWN[] = "\xef\xbf\xbd";
-    const char *end = z + strlen(z);
     ml_Text t = {0};
 
-    while (z < end) {
-        size_t n = ml_utf8_length(z, end);
-
-        ml_text_addn(&t, n ? z : UNKNOWN, n ? n : sizeof UNKNOWN - 1);
-        z += n ? n : 1;
-    }
+    ml_text_utf8(&t, z, strlen(z));
     ml_json_string(out, ml_text_z(&t));
     ml_text_free(&t);
 }

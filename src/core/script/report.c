@@ -90,10 +90,26 @@ static bool stopped(const ml_Ctx *cx)
                  e->code == ML_E_WORK_LIMIT);
 }
 
+/* Beside errors nobody asks for the lines that were passed over. */
+static void drop_skipped(ml_Report *r)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < r->diags.n; k++)
+        if (r->codes.v[k] != ML_E_W103) {
+            r->codes.v[n] = r->codes.v[k];
+            r->diags.v[n++] = r->diags.v[k];
+        }
+    r->n_warnings -= r->diags.n - n;
+    r->codes.n = r->diags.n = n;
+}
+
 ml_Parsed ml_report_finish(ml_Report *r, const ml_Module *mod)
 {
     ml_Parsed out = {0};
 
+    if (r->n_errors)
+        drop_skipped(r);
     for (size_t k = 1; k < r->diags.n; k++) { /* at most 120: insertion keeps it stable */
         ml_Diag d = r->diags.v[k];
         ml_ErrorCode c = r->codes.v[k];

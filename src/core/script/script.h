@@ -126,7 +126,8 @@ void ml_print_expr(ml_Ctx *cx, ml_Text *out, const ml_Expr *e, const ml_PrintOpt
 void ml_print_value(ml_Ctx *cx, ml_Text *out, const ml_Value *v, const ml_PrintOpts *opts);
 void ml_print_region(ml_Ctx *cx, ml_Text *out, const ml_Region *r,
                      const ml_PrintOpts *opts);
-/* The name a hint becomes before uniqueness: script 12.5. */
+/* The name a hint becomes before uniqueness: letters of any script stay, what can stand in
+ * no name is a _. Source: script 12.5. */
 const char *ml_name_sanitize(ml_Ctx *cx, const char *hint, bool is_buffer);
 /* The name as which a function is printed. It is looked for by it, so letters beyond ASCII,
  * which the text reads in names, stay. */

@@ -2,9 +2,11 @@
  * render - an error as a person reads it: sentence, marked program lines, rule, ways out.
  *
  * Levels: brief (the form of interaction 7), detail (ir-and-analysis 7), fast (the
- * sentence), none. Columns are counted in code points.
+ * sentence), none. Columns are those of a screen (core/base/columns).
  */
 #include "moonloop/primitives/call/render.h"
+
+#include "moonloop/core/base/columns.h"
 
 #include "moonloop/primitives/call/failure.h"
 
@@ -21,11 +23,7 @@ typedef struct Painter {
 
 static size_t columns(const char *z, size_t n)
 {
-    size_t c = 0;
-
-    for (size_t k = 0; k < n; k++)
-        c += ((unsigned char)z[k] & 0xc0) != 0x80;
-    return c;
+    return (size_t)ml_text_columns(z, n);
 }
 
 static void color(const Painter *p, const char *code)
@@ -264,7 +262,10 @@ static void program_lines(const Painter *p)
         ml_text_add(p->out, "\n     | ");
         ml_text_repeat(p->out, ' ', columns(line.p, before));
         color(p, "1;31");
-        ml_text_repeat(p->out, '^', pl.v[k].len);
+        size_t under = columns(
+            line.p + before, pl.v[k].len < line.n - before ? pl.v[k].len : line.n - before);
+
+        ml_text_repeat(p->out, '^', under ? under : 1);
         ml_text_fmt(p->out, " %s", pl.v[k].label);
         color(p, "0");
     }

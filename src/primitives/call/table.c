@@ -66,3 +66,26 @@ const char *ml_primitive_nearest(const char *name)
             return ml_primitives[k]->name;
     return NULL;
 }
+
+void ml_primitive_signature(ml_Text *t, const ml_Primitive *p)
+{
+    ml_text_fmt(t, "%s(", p->name);
+    for (size_t k = 0; k < p->n_params; k++) {
+        const ml_Param *q = &p->params[k];
+
+        ml_text_fmt(t, "%s%s", k ? ", " : "", q->name);
+        if (q->kind == ML_P_LOOPS)
+            ml_text_add(t, "…");
+        if (!q->optional)
+            continue;
+        if (q->kind == ML_P_BOOL)
+            ml_text_fmt(t, " = %s", q->def ? "true" : "false");
+        else if (q->kind == ML_P_INT)
+            ml_text_fmt(t, " = %lld", (long long)q->def);
+        else if (q->def_s)
+            ml_text_fmt(t, " = \"%s\"", q->def_s);
+        else
+            ml_text_add(t, " = nil");
+    }
+    ml_text_char(t, ')');
+}

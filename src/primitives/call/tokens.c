@@ -1,7 +1,7 @@
 /*
  * tokens - a text of Lua cut into its tokens, as Lua's own reader cuts it.
  *
- * Names are ASCII, as in Lua. Source: interaction 4; Lua 5.4 reference manual 3.1.
+ * Names are ASCII, as in Lua; in TVMScript all that is not ASCII is part of one. Source: interaction 4; Lua 5.4 reference manual 3.1.
  */
 #include "moonloop/primitives/tokens.h"
 
@@ -37,6 +37,11 @@ bool ml_is_name(const char *z)
     while (ml_is_name_char(z[n]))
         n++;
     return n > 0 && z[n] == '\0' && !is_digit(z[0]);
+}
+
+bool ml_in_name(char c, bool script)
+{
+    return ml_is_name_char(c) || (script && ((unsigned char)c & 0x80));
 }
 
 static bool is_blank(char c)
@@ -150,9 +155,9 @@ ml_Token ml_token_next(ml_Tokens *t)
     } else if (is_digit(c) || (c == '.' && is_digit(at(t, 1)))) {
         k.kind = ML_TOKEN_NUMBER;
         skip_number(t);
-    } else if (ml_is_name_char(c)) {
+    } else if (ml_in_name(c, t->script)) {
         k.kind = ML_TOKEN_NAME;
-        while (ml_is_name_char(at(t, 0)))
+        while (ml_in_name(at(t, 0), t->script))
             t->at++;
     } else if (c == '"' || c == '\'') {
         k.kind = ML_TOKEN_STRING;

@@ -26,9 +26,6 @@ typedef struct ml_Relayout {
 bool ml_relayout(ml_Call *c, ml_Arith *ar, const ml_Relayout *to, const ml_Stmt *st,
                  const ml_Stmt **out, bool *dropped);
 
-/* st under the substitution, which the buffers defined inside follow with their shapes. */
-const ml_Stmt *ml_subst_deep(ml_Arith *ar, const ml_Stmt *st, ml_Subst *s);
-
 /* st with index arithmetic over these iters, whose ranges ar knows, as simple as it can be.
  */
 const ml_Stmt *ml_tidy_indices(ml_Arith *ar, const ml_Stmt *st, const ml_Iter *iters,

@@ -110,66 +110,6 @@ const char *ml_map_try(ml_Ctx *cx, const ml_IndexMap *m, const ml_Expr *const *o
     return clash;
 }
 
-/* ---- substitution */
-
-typedef struct Defined {
-    ml_Ctx *cx;
-    ml_Arith *ar;
-    ml_Subst *s;
-} Defined;
-
-static const ml_Expr *const *subst_list(const Defined *d, const ml_Expr *const *v, size_t n,
-                                        const ml_Subst *s, bool *changed)
-{
-    const ml_Expr **out = ML_ARRAY(d->cx, const ml_Expr *, n + 1);
-
-    for (size_t k = 0; k < n; k++) {
-        out[k] = ml_expr_subst(d->cx, v[k], s);
-        if (out[k] == v[k])
-            continue;
-        out[k] = ml_simplify(d->ar, out[k]);
-        *changed = true;
-    }
-    return out;
-}
-
-static void follow(const Defined *d, const ml_Buffer *b)
-{
-    const ml_Subst vars = {.vars = d->s->vars};
-    ml_Buffer nb = *b;
-    bool changed = false;
-
-    nb.shape = subst_list(d, b->shape, b->rank, &vars, &changed);
-    nb.strides = subst_list(d, b->strides, b->n_strides, &vars, &changed);
-    nb.elem_offset = ml_expr_subst(d->cx, b->elem_offset, &vars);
-    if (changed || nb.elem_offset != b->elem_offset)
-        ml_subst_buffer(d->cx, d->s, b, ml_buffer_from(d->cx, &nb, true));
-}
-
-static bool follow_defined(const ml_Stmt *s, void *user)
-{
-    if (s->kind == ML_STMT_ALLOC || s->kind == ML_STMT_DECL)
-        follow(user, ml_as_alloc(s)->buffer);
-    if (s->kind == ML_STMT_BLOCK) {
-        const ml_Block *b = ml_as_block(s);
-
-        for (size_t k = 0; k < b->n_allocs; k++)
-            follow(user, b->allocs[k]);
-        for (size_t k = 0; k < b->n_matches; k++)
-            follow(user, b->matches[k].target);
-    }
-    return true;
-}
-
-const ml_Stmt *ml_subst_deep(ml_Arith *ar, const ml_Stmt *st, ml_Subst *s)
-{
-    ml_Ctx *cx = ml_arith_ctx(ar);
-    Defined d = {cx, ar, s};
-
-    ml_stmt_visit(st, follow_defined, &d);
-    return ml_stmt_subst(cx, st, s);
-}
-
 /* ---- tidying */
 
 typedef struct Tidy {

@@ -62,7 +62,9 @@ static const char *fused_name(ml_Ctx *cx, const ml_For **loops, size_t n)
             const char *z = loops[k]->var->hint;
             size_t word = strcspn(z, "_"), m = 0;
 
-            word = word == 0 || word > NAME_MAX / 4 ? NAME_MAX / 4 : word;
+            word = word == 0 || word > NAME_MAX / 4 ? strnlen(z, NAME_MAX / 4) : word;
+            while (word > 0 && ((unsigned char)z[word] & 0xc0) == 0x80)
+                word--; /* no letter is cut */
             while (m < k && strncmp(loops[m]->var->hint, z, word) != 0)
                 m++;
             if (m == k)

@@ -290,6 +290,12 @@ static bool check_dependences(Iters *it)
 
 /* ---- the new nest */
 
+static const ml_Expr *simpler(ml_Ctx *cx, const ml_Expr *e, void *user)
+{
+    (void)cx;
+    return ml_simplify(user, e);
+}
+
 static const ml_Stmt *new_nest(Iters *it)
 {
     ml_Ctx *cx = it->c->cx;
@@ -343,7 +349,8 @@ static const ml_Stmt *new_nest(Iters *it)
         nb.predicate = ml_simplify(it->ar, nb.predicate);
     nb.iters = iters;
     nb.n_iters = n;
-    const ml_Stmt *st = ml_subst_deep(it->ar, ml_block_from(cx, &nb), &of_iters);
+    const ml_Stmt *st =
+        ml_stmt_subst_tidy(cx, ml_block_from(cx, &nb), &of_iters, simpler, it->ar);
 
     st = ml_tidy_indices(it->ar, st, iters, n);
     for (uint32_t k = n; k-- > 0;)

@@ -76,9 +76,8 @@ const ml_Block *ml_inside_block(const ml_Inside *in, bool init_moves)
         nb.init = NULL;
     }
     const ml_Stmt *st = ml_block_from(cx, &nb);
-    ml_Subst sub = in->sub;
 
-    return ml_as_block(sub.vars ? ml_subst_deep(in->ar, st, &sub) : st);
+    return ml_as_block(ml_stmt_subst(cx, st, &in->sub));
 }
 
 /* Loops whose variable is an outer value have it as the outer iter inside. */

@@ -116,8 +116,8 @@ bool ml_blockize_loop(ml_Call *c, ml_Uid uid, bool preserve, ml_Uid *outer)
         return false;
     ml_inside_names(&in, &loops);
     if (loops.vars) {
-        ob.body = ml_subst_deep(in.ar, ob.body, &loops);
-        ob.init = ob.init ? ml_subst_deep(in.ar, ob.init, &loops) : NULL;
+        ob.body = ml_stmt_subst(cx, ob.body, &loops);
+        ob.init = ob.init ? ml_stmt_subst(cx, ob.init, &loops) : NULL;
     }
     if (ob.n_iters > 0 &&
         (!ml_tile_closed(c, &t, ob.body) || (ob.init && !ml_tile_closed(c, &t, ob.init))))

@@ -106,6 +106,15 @@ static int push_found(lua_State *L)
     return 1;
 }
 
+/* moon.NAME; raises where moon has none. */
+static int push_part(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key);
+    lua_pushvalue(L, 1);
+    lua_gettable(L, -2);
+    return 1;
+}
+
 /* The entry of package.searchers: require "moonloop.te" is moon.te; what lies below
  * MOONLOOP_PATH/moonloop is a module, the files that moon is made of are none. */
 static int search_lua(lua_State *L)
@@ -114,8 +123,9 @@ static int search_lua(lua_State *L)
 
     if (strncmp(name, "moonloop.", 9) != 0)
         return 0;
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key) == LUA_TTABLE &&
-        lua_getfield(L, -1, name + 9) == LUA_TTABLE) {
+    lua_pushcfunction(L, push_part);
+    lua_pushstring(L, name + 9);
+    if (lua_pcall(L, 1, 1, 0) == LUA_OK && lua_istable(L, -1)) {
         lua_pushcclosure(L, push_found, 1);
         lua_pushstring(L, name);
         return 2;
@@ -282,10 +292,11 @@ static int core_methods(lua_State *L)
 
 int luaopen_moonloop(lua_State *L)
 {
-    static const luaL_Reg own[] = {
-        {"load", core_load},    {"fail", core_fail},     {"seed", set_seed},
-        {"get_seed", get_seed}, {"params", core_params}, {"methods", core_methods},
-        {"want", core_want},    {"is_c", core_is_c},     {NULL, NULL}};
+    static const luaL_Reg own[] = {{"load", core_load},       {"fail", core_fail},
+                                   {"seed", set_seed},        {"get_seed", get_seed},
+                                   {"params", core_params},   {"methods", core_methods},
+                                   {"want", core_want},       {"is_c", core_is_c},
+                                   {"unknown", bind_no_name}, {NULL, NULL}};
 
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key) == LUA_TTABLE)
         return 1;

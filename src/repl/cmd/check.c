@@ -10,7 +10,6 @@
 #include "moonloop/work/work.h"
 #include "repl/cmd/options.h"
 #include "repl/command/command.h"
-#include "repl/graph/graph.h"
 #include "repl/host/host.h"
 #include "repl/session/progress.h"
 #include "repl/show/show.h"
@@ -157,7 +156,9 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     f = start.func;
     expect(ss, cx, &start, a);
     expect(ss, cx, &now, a);
-    if (ml_count_iterations(cx, f, a->o.sizes, a->o.n_sizes) > LONG_RUN)
+    int64_t count = ml_count_iterations(cx, f, a->o.sizes, a->o.n_sizes);
+
+    if (count > LONG_RUN && count != ML_INF)
         ml_err_line(&ss->out,
                     "checking: the start version runs first, which takes a while; "
                     "Ctrl-C ends it");
@@ -213,48 +214,4 @@ bool cmd_check(ml_Session *ss, const ml_Words *w)
     ml_ctx_unref(cx);
     ss->check_ok = all.ok && all.known;
     return ss->check_ok;
-}
-
-/* ---- :graph */
-
-bool cmd_graph(ml_Session *ss, const ml_Words *w)
-{
-    ml_Graph g;
-    ml_GraphWhy why = {.code = ML_E_NO_FILE};
-    ml_Text said = {0};
-    bool ok;
-
-    if (w->n == 2 && ml_session_forbids(ss, ":graph FILE"))
-        return false;
-    if (w->n != 1 && w->n != 2)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                ":graph loops|deps [FILE] (.svg .png .pdf .txt .dot)");
-    if (!ml_graph_build(ss->focus, w->v[0], &g)) {
-        ml_Ctx *cx = ml_schedule_ctx(ss->focus);
-        ml_Failure *f = ml_failure_from(ml_error(cx));
-
-        ml_error_clear(cx);
-        ml_session_fail(ss, f);
-        return false;
-    }
-    ok = w->n == 1 ? ml_graph_text(&g, w->v[0], ss->out.ascii, &said, &why)
-                   : ml_graph_write(&g, w->v[0], w->v[1], &why);
-    if (ok && w->n == 1) {
-        ml_page(ss, said.n ? ml_text_z(&said) : "there is nothing to draw");
-    } else if (ok) {
-        ml_Data *d = ml_session_data(ss);
-
-        ml_data_one(d);
-        ml_data_str(d, "file", w->v[1]);
-        ml_data_int(d, "nodes", (int64_t)g.nodes);
-        ml_data_int(d, "edges", (int64_t)g.edges);
-        ml_text_fmt(&said, "wrote %s (%zu node%s, %zu edge%s)", w->v[1], g.nodes,
-                    g.nodes == 1 ? "" : "s", g.edges, g.edges == 1 ? "" : "s");
-        ml_out_prose(&ss->out, ml_text_z(&said));
-    } else
-        ml_session_error(ss, why.code, "%s", ml_text_z(&why.message));
-    ml_text_free(&g.dot);
-    ml_text_free(&why.message);
-    ml_text_free(&said);
-    return ok;
 }

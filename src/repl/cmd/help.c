@@ -9,6 +9,7 @@
 
 #include "moonloop/core/script/report.h"
 #include "moonloop/primitives/call/cases.h"
+#include "moonloop/primitives/habits.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
 #include "repl/out/wrap.h"
@@ -456,7 +457,9 @@ static bool add_help(ml_Session *ss, ml_Text *t, const char *name, const char *n
         explain_code(ss, t, ml_error_find(name), NULL);
         return true;
     }
-    if (ml_help_can(ss, t, name) || ml_help_topic(ss, t, name))
+    if (ml_habit(name)) /* a word of elsewhere; a function of that name may follow */
+        ml_wrap_row(t, name, ml_habit(name), 0, 4 + strlen(name), ml_help_width(ss));
+    if (ml_help_can(ss, t, name) || ml_help_topic(ss, t, name) || ml_habit(name))
         return true;
     if (strncmp(name, "s:", 2) == 0) /* a primitive as a method */
         return add_help(ss, t, name + 2, NULL);
@@ -538,6 +541,9 @@ bool cmd_apropos(ml_Session *ss, const ml_Words *w)
             ml_wrap_row(&t, ml_text_z(&name), ml_settings[k].help, 0, 25, width);
     }
     ml_host_topics(ss->host, match_topic, &(Listing){ss, &t, w->v[0]});
+    for (size_t k = 0; ml_habit_words(k); k++)
+        if (has(ml_habit_words(k), w->v[0]))
+            ml_wrap_row(&t, ml_habit_words(k), ml_habit_at(k), 0, 25, width);
     for (int k = 1; k < ML_E_COUNT; k++) {
         ml_ErrorCode code = (ml_ErrorCode)k;
 

@@ -5,8 +5,6 @@
 #include "moonloop/primitives/prim.h"
 #include "repl/command/command.h"
 
-/* split(loop, factors, preserve_unit_iters = true, ...) */
-void ml_help_signature(ml_Text *t, const ml_Primitive *p);
 void ml_help_codes(ml_Text *t); /* every error code with its sentence */
 void ml_help_all(ml_Session *ss, ml_Text *t);
 

@@ -127,29 +127,6 @@ const char *ml_help_kind(ml_ParamKind k)
     return "?";
 }
 
-void ml_help_signature(ml_Text *t, const ml_Primitive *p)
-{
-    ml_text_fmt(t, "%s(", p->name);
-    for (size_t k = 0; k < p->n_params; k++) {
-        const ml_Param *q = &p->params[k];
-
-        ml_text_fmt(t, "%s%s", k ? ", " : "", q->name);
-        if (q->kind == ML_P_LOOPS)
-            ml_text_add(t, "…");
-        if (!q->optional)
-            continue;
-        if (q->kind == ML_P_BOOL)
-            ml_text_fmt(t, " = %s", q->def ? "true" : "false");
-        else if (q->kind == ML_P_INT)
-            ml_text_fmt(t, " = %lld", (long long)q->def);
-        else if (q->def_s)
-            ml_text_fmt(t, " = \"%s\"", q->def_s);
-        else
-            ml_text_add(t, " = nil");
-    }
-    ml_text_char(t, ')');
-}
-
 /* text: of an example: what it was, the call, and the difference it makes. */
 static void add_case(ml_Session *ss, ml_Text *t, ml_CaseExample *ex)
 {
@@ -170,7 +147,7 @@ void ml_help_primitive(ml_Session *ss, ml_Text *t, const ml_Primitive *p)
     ml_Text sign = {0};
     ml_CaseExample ex = {.width = (int)ml_help_width(ss)};
 
-    ml_help_signature(&sign, p);
+    ml_primitive_signature(&sign, p);
     ml_wrap_hanging(t, ml_text_z(&sign), width);
     ml_text_free(&sign);
     ml_wrap(t, p->summary, 2, width);
@@ -206,7 +183,7 @@ bool ml_help_can(ml_Session *ss, ml_Text *t, const char *name)
     if (!p || p->no_version) /* what makes no step is simply called */
         return false;
     ml_text_add(&code, "s:can_");
-    ml_help_signature(&code, p);
+    ml_primitive_signature(&code, p);
     ml_wrap_hanging(t, ml_text_z(&code), ml_help_width(ss));
     ml_text_clear(&code);
     ml_text_fmt(&code, "whether %s(…) would be accepted, without doing it", p->name);

@@ -117,13 +117,22 @@ bool cmd_jobs(ml_Session *ss, const ml_Words *w)
 {
     ml_JobInfo j;
 
+    bool wait = w->n == 1 && ml_streq(w->v[0], "--wait");
+
     ml_loop_poll();
-    if (w->n == 0)
+    if (wait && !wait_for_all(ss))
+        return false;
+    if (w->n == 0 || wait) {
+        ml_jobs_seen(ss);
         return list(ss);
-    if (w->n == 1 && ml_streq(w->v[0], "--wait"))
-        return wait_for_all(ss) && list(ss);
-    if (w->n == 1 && w->v[0][0] != '-')
-        return find(ss, w->v[0], &j) && show_log(ss, &j);
+    }
+    if (w->n == 1 && w->v[0][0] != '-') {
+        bool ok = find(ss, w->v[0], &j) && show_log(ss, &j);
+
+        if (ok)
+            ml_jobs_seen(ss);
+        return ok;
+    }
     return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":jobs [NUMBER|--wait], not %s",
                             w->v[0]);
 }

@@ -30,20 +30,29 @@ bool ml_read_whole(const char *text, double least, double most, int64_t *out)
     return true;
 }
 
+/* n=127, of which several stand with commas between. */
 static bool read_size(const char *text, ml_Sizes *z)
 {
-    const char *eq = strchr(text, '=');
-    size_t n = eq ? (size_t)(eq - text) : 0;
-    int64_t value;
+    char number[32];
 
-    if (n == 0 || n >= sizeof z->names[0] || z->n == ML_COUNT(z->v) ||
-        !ml_read_whole(eq + 1, 0, 0x1p62, &value))
-        return false;
-    memcpy(z->names[z->n], text, n);
-    z->names[z->n][n] = '\0';
-    z->v[z->n] = (ml_Size){z->names[z->n], value};
-    z->n++;
-    return true;
+    for (;;) {
+        size_t all = strcspn(text, ","), n = strcspn(text, "=,"), digits = all - n;
+        int64_t value;
+
+        if (n == 0 || text[n] != '=' || n >= sizeof z->names[0] || z->n == ML_COUNT(z->v) ||
+            digits > sizeof number)
+            return false;
+        snprintf(number, sizeof number, "%.*s", (int)digits - 1, text + n + 1);
+        if (!ml_read_whole(number, 0, 0x1p62, &value))
+            return false;
+        memcpy(z->names[z->n], text, n);
+        z->names[z->n][n] = '\0';
+        z->v[z->n] = (ml_Size){z->names[z->n], value};
+        z->n++;
+        text += all;
+        if (*text == '\0' || *++text == '\0') /* n=127, m=64 are two words */
+            return true;
+    }
 }
 
 static bool take(const ml_Option *o, const char *text)
@@ -76,6 +85,8 @@ static bool is_option(const ml_Option *o, const ml_Words *w, size_t *k, const ch
     *value = word;
     if (o->kind == ML_OPTION_WORD)
         return strncmp(word, "--", 2) != 0 && !*(const char **)o->to;
+    if (o->kind == ML_OPTION_SIZE && *word != '-' && strchr(word, '='))
+        return true; /* the second of --shape n=127 m=64 */
     if (strncmp(word, o->name, n) != 0)
         return false;
     if (o->kind == ML_OPTION_FLAG || word[n] == '=') {

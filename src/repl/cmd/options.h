@@ -12,7 +12,7 @@ typedef enum ml_OptionKind {
     ML_OPTION_REAL,  /* double, the same */
     ML_OPTION_COUNT, /* uint32_t, up to most; 0: "auto" */
     ML_OPTION_TEXT,  /* const char *, not empty */
-    ML_OPTION_SIZE,  /* ml_Sizes: n=127; as often as there is room */
+    ML_OPTION_SIZE,  /* ml_Sizes: n=127 or n=127,m=64; as often as there is room */
     ML_OPTION_WORD,  /* const char *: a word that is no option; once */
 } ml_OptionKind;
 

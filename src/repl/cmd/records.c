@@ -11,6 +11,7 @@
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
+#include "repl/job/jobs.h"
 #include "repl/out/interrupt.h"
 #include "repl/out/wrap.h"
 #include "repl/show/show.h"
@@ -336,6 +337,8 @@ bool cmd_adopt(ml_Session *ss, const ml_Words *w)
                                    ml_schedule_name(ss->focus), (long long)id)
                 : none_here(ss, &l);
     ok = ok && adopt(ss, &l, &v[0]);
+    if (ok)
+        ml_jobs_seen(ss);
     ml_ctx_unref(l.cx);
     return ok;
 }

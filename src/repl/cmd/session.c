@@ -1,7 +1,6 @@
 /* cmd_session - :focus :open :save :source :set :history :shell :quit. Source:
  * interaction 4. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -244,7 +243,7 @@ bool cmd_source(ml_Session *ss, const ml_Words *w)
 {
     if (w->n != 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":source FILE");
-    return ml_input_run_file(ss, w->v[0]);
+    return ml_input_run_file(ss, w->v[0], 0, NULL);
 }
 
 /* ---- :set */
@@ -315,6 +314,17 @@ bool cmd_history(ml_Session *ss, const ml_Words *w)
     return ml_input_show_history(ss, n > 0 ? (int)n : 20);
 }
 
+static bool has_ended(ml_Session *ss, const char *command, int rc)
+{
+    ml_Text what = {0};
+
+    ml_text_fmt(&what, "!%s", command);
+    bool ok = ml_command_ended(ss, ml_text_z(&what), rc);
+
+    ml_text_free(&what);
+    return ok;
+}
+
 bool cmd_shell(ml_Session *ss, const ml_Words *w)
 {
     ml_Text t = {0};
@@ -328,16 +338,8 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
     ml_out_flush(&ss->out);
     if (!ss->out.sink.out) {
         ml_record_unseen(ss);
-        int rc = system(w->rest); /* NOLINT(cert-env33-c): that is what ! is for */
-
-        if (WIFSIGNALED(rc) && WTERMSIG(rc) == SIGINT) /* system() keeps it from us */
-            ml_interrupt_note(true);
-        if (WIFEXITED(rc) && WEXITSTATUS(rc) == 128 + SIGINT)
-            ml_interrupt_note(true);
-        if (rc != 0)
-            return ml_session_error(ss, ML_E_BAD_FILE, "!%s: exit status %d", w->rest,
-                                    WIFEXITED(rc) ? WEXITSTATUS(rc) : 128);
-        return true;
+        /* NOLINTNEXTLINE(cert-env33-c): that is what ! is for */
+        return has_ended(ss, w->rest, system(w->rest));
     }
     FILE *p = popen(w->rest, "r"); /* NOLINT(cert-env33-c) */
 
@@ -348,7 +350,7 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
         ml_text_addn(&t, buf, n);
     int rc = pclose(p);
     ml_interrupt_child(false);
-    int status = rc < 0 ? -1 : WIFEXITED(rc) ? WEXITSTATUS(rc) : 128;
+    int status = rc < 0 ? -1 : WIFEXITED(rc) ? WEXITSTATUS(rc) : 128 + WTERMSIG(rc);
 
     ml_data_one(d);
     ml_data_str(d, "command", "shell");
@@ -357,9 +359,7 @@ bool cmd_shell(ml_Session *ss, const ml_Words *w)
     ml_data_str(d, "text", ml_text_z(&t));
     ml_out(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
-    if (rc != 0)
-        return ml_session_error(ss, ML_E_BAD_FILE, "!%s: exit status %d", w->rest, status);
-    return true;
+    return has_ended(ss, w->rest, rc);
 }
 
 bool cmd_quit(ml_Session *ss, const ml_Words *w)

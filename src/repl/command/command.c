@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +15,9 @@
 
 #include "moonloop/core/json/data.h"
 #include "moonloop/core/script/report.h"
+#include "moonloop/primitives/habits.h"
+#include "moonloop/primitives/prim.h"
+#include "moonloop/primitives/tokens.h"
 #include "repl/command/house.h"
 #include "repl/out/interrupt.h"
 #include "repl/screen/write_all.h"
@@ -40,6 +44,18 @@ const ml_House *ml_house(void)
 
 /* ---- finding */
 
+/* Whether a line behind a colon begins as Lua does: for, split("i", x = 3. */
+static bool is_lua(const char *name)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                            "0123456789");
+    ml_Str word = {name, n};
+
+    if (n > 0 && name[n])
+        return strchr("({[.=,", name[n]);
+    return ml_is_lua_keyword(word) || ml_primitive_find(name);
+}
+
 const ml_Command *ml_command_find(const char *name, ml_Text *why)
 {
     const ml_Command *found = NULL;
@@ -60,7 +76,12 @@ const ml_Command *ml_command_find(const char *name, ml_Text *why)
 
         for (size_t k = 0; k < ml_n_commands; k++)
             ml_nearest_try(&near, ml_str(ml_commands[k].name));
-        if (near.best.n)
+        if (ml_habit(name))
+            ml_text_fmt(why, "no command :%s; instead: %s", name, ml_habit(name));
+        else if (is_lua(name))
+            ml_text_fmt(why, "no command :%.*s; Lua and primitives begin without a colon",
+                        (int)strcspn(name, "({[.=,"), name);
+        else if (near.best.n && 2 * near.distance <= n)
             ml_text_fmt(why, "no command :%s; did you mean :%s?", name, near.best.p);
         else
             ml_text_fmt(why, "no command :%s; :help commands lists them", name);
@@ -182,6 +203,23 @@ static bool append(const char *path, const ml_Text *t)
     return error == 0;
 }
 
+bool ml_command_ended(ml_Session *ss, const char *what, int rc)
+{
+    int sig = WIFSIGNALED(rc) ? WTERMSIG(rc) : 0;
+
+    if (rc == 0)
+        return true;
+    if (sig == SIGINT || (WIFEXITED(rc) && WEXITSTATUS(rc) == 128 + SIGINT)) {
+        ml_interrupt_note(true); /* system() and pclose() keep it from us */
+        return ml_session_error(ss, ML_E_INTERRUPTED, "%s", what);
+    }
+    if (sig)
+        return ml_session_error(ss, ML_E_BAD_FILE, "%s: ended by signal %d (%s)", what, sig,
+                                strsignal(sig));
+    return ml_session_error(ss, ML_E_BAD_FILE, "%s: exit status %d", what,
+                            WIFEXITED(rc) ? WEXITSTATUS(rc) : -1);
+}
+
 static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
 {
     if (r.kind == '>')
@@ -189,6 +227,7 @@ static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
     if (r.kind == 'a')
         return append(r.target, text) || ml_session_write_error(ss, r.target, errno);
 
+    ml_Text what = {0};
     FILE *f = popen(r.target, "w"); /* NOLINT(cert-env33-c): the command is the user's */
 
     if (!f)
@@ -198,13 +237,22 @@ static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
     int rc = pclose(f);
 
     ml_interrupt_child(false);
-    if (rc != 0 && WIFEXITED(rc))
-        return ml_session_error(ss, ML_E_BAD_FILE, "| %s: exit status %d", r.target,
-                                WEXITSTATUS(rc));
-    return true;
+    ml_text_fmt(&what, "| %s", r.target);
+    bool ok = ml_command_ended(ss, ml_text_z(&what), rc);
+
+    ml_text_free(&what);
+    return ok;
 }
 
 /* ---- running */
+
+/* A command as it is typed with its colon means the same where none is wanted: in
+ * moon.cmd, an alias, :bisect. */
+static const char *behind_colon(const char *line)
+{
+    line += strspn(line, " \t\n");
+    return line + (line[0] == ':' && line[1] != ':');
+}
 
 const ml_Command *ml_command_of(const ml_Session *ss, const char *line)
 {
@@ -217,7 +265,7 @@ const ml_Command *ml_command_of(const ml_Session *ss, const char *line)
     line++;
     alias = ml_alias_find(&ss->aliases, line, strcspn(line, " \t\n"));
     if (alias)
-        line = alias;
+        line = behind_colon(alias);
     ml_text_addn(&name, line, strcspn(line, " \t\n"));
     c = name.n ? ml_command_find(ml_text_z(&name), &why) : NULL;
     ml_text_free(&name);
@@ -322,12 +370,11 @@ static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Dat
     Redirect r = {0};
     bool ok;
 
-    while (isspace((unsigned char)*line))
-        line++;
+    line = behind_colon(line);
     size_t n = strcspn(line, " \t\n");
     const char *alias = ml_alias_find(&ss->aliases, line, n);
 
-    ml_text_fmt(&text, "%s%s", alias ? alias : "", line + (alias ? n : 0));
+    ml_text_fmt(&text, "%s%s", alias ? behind_colon(alias) : "", line + (alias ? n : 0));
     n = 0;
 
     while (text.n && text.p[n] && !isspace((unsigned char)text.p[n]))

@@ -58,6 +58,9 @@ const ml_Command *ml_command_find(const char *name, ml_Text *why);
  * says what is wrong with it. */
 bool ml_command_alias(ml_Session *ss, const char *name, const char *text, ml_Text *why);
 
+/* What a command of the system ended with, as wait() tells it; false: an error was printed. */
+bool ml_command_ended(ml_Session *ss, const char *what, int rc);
+
 /* ---- the commands, by file */
 #define ML_COMMAND(name, group, args, help, fn, is, text, example) ml_CommandFn fn;
 #include "repl/command/commands.def"

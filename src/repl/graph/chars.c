@@ -20,7 +20,7 @@ typedef struct Node {
     int n_lines, wide;  /* of the label */
     int layer, at;      /* at: the column of its middle */
     const char *leaves; /* labels of lines that begin here */
-    bool dashed;
+    bool dashed, bare;  /* bare: no box */
 } Node;
 
 typedef struct Edge {
@@ -91,6 +91,9 @@ static void read_node(Drawing *d, const char *p)
     (void)word(d->cx, &p);
     label = word(d->cx, &p);
     n.dashed = strstr(word(d->cx, &p), "dashed") != NULL;
+    n.bare = ml_streq(word(d->cx, &p), "underline");
+    if (n.bare)
+        label = ml_format(d->cx, "(%s)", label);
     while (n.n_lines < MOST_LINES) {
         size_t k = strcspn(label, "\n");
         int wide = ml_text_columns(label, k);
@@ -113,15 +116,14 @@ static int node_named(const Drawing *d, const char *name)
 }
 
 /* The label stands where the line begins, each text once. */
-static void add_label(Drawing *d, Node *n, const char *label, const char *style)
+static void add_label(Drawing *d, Node *n, const char *z)
 {
-    const char *kind = ml_streq(style, "dashed")   ? " (WAW)"
-                       : ml_streq(style, "dotted") ? " (WAR)"
-                                                   : "";
-    const char *z = ml_format(d->cx, "%s%s", label, kind), *at;
-    size_t k = strlen(z);
+    const char *at;
+    size_t k;
 
     ML_ASSERT(n);
+    z += strspn(z, " ");
+    k = strlen(z);
     for (at = n->leaves; at && (at = strstr(at, z)) != NULL; at += k)
         if ((at == n->leaves || at[-1] == ' ') && (!at[k] || at[k] == ','))
             return;
@@ -131,7 +133,7 @@ static void add_label(Drawing *d, Node *n, const char *label, const char *style)
 static void read_edge(Drawing *d, const char *p)
 {
     Edge e = {.tail = node_named(d, word(d->cx, &p))};
-    const char *label, *style;
+    const char *label;
 
     e.head = node_named(d, word(d->cx, &p));
     e.n = (uint32_t)strtoul(word(d->cx, &p), NULL, 10);
@@ -146,10 +148,7 @@ static void read_edge(Drawing *d, const char *p)
         ml_push(d->cx, &d->edges, e);
         return;
     }
-    (void)word(d->cx, &p);
-    (void)word(d->cx, &p);
-    style = word(d->cx, &p);
-    add_label(d, &d->nodes.v[e.tail], label, style);
+    add_label(d, &d->nodes.v[e.tail], label);
     ml_push(d->cx, &d->edges, e);
 }
 
@@ -366,7 +365,8 @@ static void draw_node(const Node *n, const Drawing *d, ml_Grid *g)
     ml_Rect box = {n->at - left_half(n), d->top[n->layer], n->wide + 4, n->n_lines + 2};
 
     ml_grid_fill(g, (ml_Rect){box.x + 1, box.y + 1, box.w - 2, box.h - 2}, ML_ROLE_TEXT);
-    ml_grid_box(g, box, NULL, n->dashed ? ML_ROLE_DIM : ML_ROLE_BORDER);
+    if (!n->bare)
+        ml_grid_box(g, box, NULL, n->dashed ? ML_ROLE_DIM : ML_ROLE_BORDER);
     for (int k = 0; k < n->n_lines; k++) {
         int wide = ml_text_columns(n->line[k], strlen(n->line[k]));
 
@@ -395,8 +395,8 @@ static void draw(Drawing *d, ml_Grid *g)
             ml_grid_put(g, (ml_Rect){0, 0, g->w, g->h}, n->at,
                         d->top[n->layer] + d->high[n->layer], "^", ML_ROLE_STRONG);
         else
-            ml_grid_put(g, (ml_Rect){0, 0, g->w, g->h}, n->at, d->top[n->layer] - 1, "▾",
-                        ML_ROLE_STRONG);
+            ml_grid_put(g, (ml_Rect){0, 0, g->w, g->h}, n->at, d->top[n->layer] - !n->bare,
+                        "▾", ML_ROLE_STRONG);
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * dot - what all pictures share: head and foot of the DOT text, escaping, and the way
- * through moonloop-draw. Graphviz itself is linked there alone. Source: interaction 12,
+ * dot - what all pictures share: which functions they show, and the way through
+ * moonloop-draw. Graphviz itself is linked there alone. Source: interaction 12,
  * DESIGN 4.
  */
 #include "repl/graph/graph.h"
@@ -17,61 +17,46 @@
 
 extern char **environ;
 
-void ml_graph_escape(ml_Text *out, const char *text)
+void ml_graph_expr(ml_Graph *g, ml_Schedule *s, const ml_Expr *e)
 {
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            ml_text_char(out, '\\');
-        if (*text == '\n')
-            ml_text_add(out, "\\n");
-        else if ((unsigned char)*text >= 0x20)
-            ml_text_char(out, *text);
-    }
+    ml_PrintOpts print = {.names = ml_schedule_names(s)};
+    ml_Text t = {0};
+
+    if (ml_is_const_int(e)) /* without its dtype */
+        ml_text_int(&t, e->as.i);
+    else
+        ml_print_expr(ml_schedule_ctx(s), &t, e, &print);
+    ml_graph_escape(&g->dot, ml_text_z(&t));
+    ml_text_free(&t);
 }
 
-void ml_graph_begin(ml_Graph *g, const char *title)
-{
-    ml_text_add(&g->dot, "digraph \"");
-    ml_graph_escape(&g->dot, title);
-    ml_text_add(
-        &g->dot,
-        "\" {\n"
-        "  graph [rankdir=TB, dpi=96, fontname=\"Helvetica\", fontsize=11];\n"
-        "  node [fontname=\"monospace\", fontsize=11, shape=box, color=\"#555555\"];\n"
-        "  edge [fontname=\"Helvetica\", fontsize=10, color=\"#555555\"];\n");
-}
-
-void ml_graph_funcs(ml_Schedule *s, ml_Graph *g,
-                    void (*fn)(const ml_Block *root, void *user), void *user)
+void ml_graph_funcs(ml_Schedule *s, ml_Graph *g, void (*fn)(const ml_Func *f, void *user),
+                    void *user)
 {
     const ml_Module *m = ml_schedule_program(s).mod;
     const ml_Func *chosen = ml_schedule_func(s);
 
     if (chosen && ml_func_root(chosen))
-        fn(ml_func_root(chosen), user);
+        fn(chosen, user);
     for (uint32_t k = 0; !chosen && k < m->n; k++) {
         if (!ml_func_root(m->funcs[k]))
             continue;
-        ml_text_fmt(&g->dot, "  subgraph cluster_func_%u {\n  label=\"", (unsigned)k);
-        ml_graph_escape(&g->dot, m->funcs[k]->name);
-        ml_text_add(&g->dot, "\"; color=\"#999999\";\n");
-        fn(ml_func_root(m->funcs[k]), user);
+        ml_text_fmt(&g->dot, "  subgraph cluster_func_%u {\n  ", (unsigned)k);
+        ml_graph_cluster(g, m->funcs[k]->name);
+        fn(m->funcs[k], user);
         ml_text_add(&g->dot, "  }\n");
     }
 }
 
-void ml_graph_end(ml_Graph *g)
-{
-    ml_text_add(&g->dot, "}\n");
-}
-
-bool ml_graph_build(ml_Schedule *s, const char *kind, ml_Graph *g)
+bool ml_graph_build(ml_Schedule *s, const char *kind, int since, bool dark, ml_Graph *g)
 {
     static const char *const LATER[] = {"dataflow", "looptune", "versions",
                                         "search",   "trace",    "roofline"};
     ml_Ctx *cx = ml_schedule_ctx(s);
 
-    *g = (ml_Graph){0};
+    *g = (ml_Graph){.dark = dark};
+    if (since >= 0)
+        g->before = ml_version_program(s, since).mod;
     if (ml_streq(kind, "loops")) {
         ml_graph_loops(s, g);
         return true;
@@ -198,15 +183,18 @@ static bool drawn(int rc, ml_Text *said, ml_GraphWhy *why)
 }
 
 /* Its only reason is the size of the picture. */
-static bool in_characters(const ml_Text *plain, const char *kind, bool ascii, ml_Text *out,
-                          ml_GraphWhy *why)
+static bool in_characters(ml_Graph *g, const ml_Text *plain, const char *kind, bool ascii,
+                          ml_Text *out, ml_GraphWhy *why)
 {
     why->code = ML_E_TOO_LARGE;
-    return ml_graph_chars(plain->n ? plain->p : "", ml_streq(kind, "deps"), ascii, out,
-                          &why->message);
+    if (!ml_graph_chars(plain->n ? plain->p : "", ml_streq(kind, "deps"), ascii, out,
+                        &why->message))
+        return false;
+    ml_graph_legend(g, out);
+    return true;
 }
 
-bool ml_graph_text(const ml_Graph *g, const char *kind, bool ascii, ml_Text *out,
+bool ml_graph_text(ml_Graph *g, const char *kind, bool ascii, ml_Text *out,
                    ml_GraphWhy *why)
 {
     const char *tmp = getenv("TMPDIR");
@@ -223,7 +211,7 @@ bool ml_graph_text(const ml_Graph *g, const char *kind, bool ascii, ml_Text *out
         ok = drawn(run_draw(g, "plain", ml_text_z(&file), &said), &said, why) &&
              (ml_file_read(ml_text_z(&file), &plain) ||
               fail_errno(why, "cannot read", ml_text_z(&file))) &&
-             in_characters(&plain, kind, ascii, out, why);
+             in_characters(g, &plain, kind, ascii, out, why);
         unlink(ml_text_z(&file));
     }
     ml_text_free(&file);
@@ -232,7 +220,7 @@ bool ml_graph_text(const ml_Graph *g, const char *kind, bool ascii, ml_Text *out
     return ok;
 }
 
-bool ml_graph_write(const ml_Graph *g, const char *kind, const char *file, ml_GraphWhy *why)
+bool ml_graph_write(ml_Graph *g, const char *kind, const char *file, ml_GraphWhy *why)
 {
     static const char *const FORMATS[] = {"svg", "png", "pdf"};
     const char *dot = strrchr(file, '.');

@@ -1,7 +1,7 @@
 /*
- * loops - the picture of the loop tree: loops are boxes `j_0 [64] vectorized`, blocks
- * rounded boxes with their iters, an init is dashed; edges are nesting, siblings stand in
- * order. Source: interaction 12.
+ * loops - the picture of the loop tree: loops are boxes `j_0 [64] vectorized`, their kind
+ * in the outline, too; blocks rounded boxes with their iters, an init is dashed; edges are
+ * nesting, siblings stand in order. Source: interaction 12.
  */
 #include "repl/graph/graph.h"
 
@@ -10,7 +10,9 @@
 typedef struct Draw {
     ml_Schedule *s;
     ml_Graph *g;
-    const char *parent; /* id of the node above, or NULL */
+    ml_Ctx *cx;
+    const ml_Changes *changes; /* or NULL */
+    const char *parent;        /* id of the node above, or NULL */
     ml_PrintOpts print;
 } Draw;
 
@@ -20,18 +22,6 @@ static void edge(Draw *d, const char *to)
         return;
     ml_text_fmt(&d->g->dot, "  %s -> %s [arrowhead=none];\n", d->parent, to);
     d->g->edges++;
-}
-
-static void expr(Draw *d, const ml_Expr *e)
-{
-    ml_Text t = {0};
-
-    if (ml_is_const_int(e)) /* without its dtype */
-        ml_text_int(&t, e->as.i);
-    else
-        ml_print_expr(ml_schedule_ctx(d->s), &t, e, &d->print);
-    ml_graph_escape(&d->g->dot, ml_text_z(&t));
-    ml_text_free(&t);
 }
 
 static void regions(Draw *d, const char *what, const ml_Region *v, size_t n)
@@ -48,12 +38,27 @@ static void regions(Draw *d, const char *what, const ml_Region *v, size_t n)
 
 static void visit_stmt(const ml_Stmt *s, bool in_init, void *user);
 
+static ml_GraphLook change_of(const Draw *d, ml_Uid uid)
+{
+    return d->changes ? ml_changes_of(d->changes, uid) : ML_LOOKS;
+}
+
 static void loop_node(Draw *d, const ml_For *f, const char *id)
 {
-    ml_text_fmt(&d->g->dot, "  %s [label=\"", id);
+    static const ml_GraphLook LOOKS[ML_FOR_KINDS] = {
+        [ML_FOR_SERIAL] = ML_LOOK_SERIAL,         [ML_FOR_PARALLEL] = ML_LOOK_PARALLEL,
+        [ML_FOR_VECTORIZED] = ML_LOOK_VECTORIZED, [ML_FOR_UNROLLED] = ML_LOOK_UNROLLED,
+        [ML_FOR_THREAD] = ML_LOOK_THREAD,
+    };
+    ml_GraphLook change = change_of(d, f->var->uid);
+
+    ml_text_fmt(&d->g->dot, "  %s [", id);
+    ml_graph_look(d->g, LOOKS[f->kind]);
+    ml_text_add(&d->g->dot, ", label=\"");
+    ml_graph_add_change(d->g, change);
     ml_graph_escape(&d->g->dot, ml_name_of(d->s, f->var->uid));
     ml_text_add(&d->g->dot, " [");
-    expr(d, f->extent);
+    ml_graph_expr(d->g, d->s, f->extent);
     ml_text_add(&d->g->dot, "]");
     if (f->kind == ML_FOR_THREAD)
         ml_text_fmt(&d->g->dot, " %s", f->thread.name);
@@ -64,41 +69,49 @@ static void loop_node(Draw *d, const ml_For *f, const char *id)
         ml_graph_escape(&d->g->dot, f->annotations->keys[k]);
     }
     ml_text_fmt(&d->g->dot, "\", id=\"%s\", tooltip=\"loop from ", id);
-    expr(d, f->min);
+    ml_graph_expr(d->g, d->s, f->min);
     ml_text_add(&d->g->dot, ", extent ");
-    expr(d, f->extent);
-    ml_text_fmt(&d->g->dot, ", %s\", URL=\"#%s\"%s];\n",
-                ml_for_kind_name((ml_ForKind)f->kind), id,
-                f->kind == ML_FOR_SERIAL ? "" : ", style=filled, fillcolor=\"#e8eef8\"");
+    ml_graph_expr(d->g, d->s, f->extent);
+    ml_text_fmt(&d->g->dot, ", %s\", URL=\"#%s\"", ml_for_kind_name((ml_ForKind)f->kind),
+                id);
+    ml_graph_change_look(d->g, change);
+    ml_text_add(&d->g->dot, "];\n");
     d->g->nodes++;
     edge(d, id);
 }
 
 static void block_node(Draw *d, const ml_Block *b, const char *id)
 {
-    ml_text_fmt(
-        &d->g->dot,
-        "  %s [shape=box, style=\"rounded,filled\", fillcolor=\"#f6f2e4\", label=\"", id);
+    ml_GraphLook change = change_of(d, b->tag);
+
+    ml_text_fmt(&d->g->dot, "  %s [", id);
+    ml_graph_look(d->g, b->n_iters ? ML_LOOK_ITERS : ML_LOOK_BLOCK);
+    ml_text_add(&d->g->dot, ", label=\"");
+    ml_graph_add_change(d->g, change);
     ml_graph_escape(&d->g->dot, ml_name_of(d->s, b->tag));
     for (size_t k = 0; k < b->n_iters; k++) {
         ml_text_fmt(&d->g->dot, "\\n%s: %s ", b->iters[k].var->hint,
                     ml_iter_kind_name((ml_IterKind)b->iters[k].kind));
-        expr(d, b->iters[k].extent);
+        ml_graph_expr(d->g, d->s, b->iters[k].extent);
     }
     ml_text_fmt(&d->g->dot, "\", id=\"%s\", tooltip=\"", id);
     regions(d, "reads", b->reads, b->n_reads);
     if (b->n_reads && b->n_writes)
         ml_text_add(&d->g->dot, "; ");
     regions(d, "writes", b->writes, b->n_writes);
-    ml_text_fmt(&d->g->dot, "\", URL=\"#%s\"];\n", id);
+    ml_text_fmt(&d->g->dot, "\", URL=\"#%s\"", id);
+    ml_graph_change_look(d->g, change);
+    ml_text_add(&d->g->dot, "];\n");
     d->g->nodes++;
     edge(d, id);
     if (b->init) {
+        ml_text_fmt(&d->g->dot, "  %s_init [", id);
+        ml_graph_look(d->g, ML_LOOK_INIT);
         ml_text_fmt(&d->g->dot,
-                    "  %s_init [label=\"init\", style=\"rounded,dashed\", id=\"%s_init\", "
+                    ", label=\"init\", id=\"%s_init\", "
                     "tooltip=\"runs at the first reduce iteration\", URL=\"#%s_init\"];\n"
                     "  %s -> %s_init [style=dashed, arrowhead=none];\n",
-                    id, id, id, id, id);
+                    id, id, id, id);
         d->g->nodes++;
         d->g->edges++;
     }
@@ -125,18 +138,26 @@ static void visit_stmt(const ml_Stmt *s, bool in_init, void *user)
     d->parent = above;
 }
 
-static void draw(const ml_Block *root, void *user)
+static void draw(const ml_Func *f, void *user)
 {
-    visit_stmt(root->body, false, user);
+    Draw *d = user;
+
+    d->changes = NULL;
+    if (d->g->before) {
+        d->changes = ml_changes_new(d->cx, ml_module_find(d->g->before, f->name), f);
+        ml_changes_gone(d->changes, true, d->s, &d->g->gone);
+    }
+    visit_stmt(ml_func_root(f)->body, false, d);
 }
 
 void ml_graph_loops(ml_Schedule *s, ml_Graph *g)
 {
-    Draw d = {.s = s, .g = g};
+    Draw d = {.s = s, .g = g, .cx = ml_ctx_new(0)};
 
     d.print.names = ml_schedule_names(s);
     ml_graph_begin(g, ml_schedule_name(s));
     ml_text_add(&g->dot, "  graph [ordering=out];\n");
     ml_graph_funcs(s, g, draw, &d);
     ml_graph_end(g);
+    ml_ctx_unref(d.cx);
 }

@@ -8,50 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "moonloop/core/base/letters.h"
+#include "moonloop/core/base/utf8.h"
 #include "moonloop/core/script/report.h"
 #include "repl/bind/bind.h"
 #include "repl/command/command.h"
-
-/* The name in the table on top that is nearest, when it is nearer than *best; of equals the
- * first by spelling: the order of a table is none. */
-static void nearest_in(lua_State *L, const char *name, size_t *best, char *buf, size_t n)
-{
-    size_t before = *best;
-
-    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING)
-            continue;
-        const char *other = lua_tostring(L, -2);
-        size_t d = ml_edit_distance(ml_str(name), ml_str(other), *best + 1);
-
-        if (d < *best || (d == *best && d < before && strcmp(other, buf) < 0)) {
-            *best = d;
-            snprintf(buf, n, "%s", other);
-        }
-    }
-}
-
-/* Names near to an undefined one: primitives, other methods of schedules, globals. */
-static const char *near_name(ml_Host *h, const char *name, char *buf, size_t n)
-{
-    size_t best = 3;
-
-    buf[0] = '\0';
-    for (size_t k = 0; k < ml_n_primitives; k++) {
-        size_t d = ml_edit_distance(ml_str(name), ml_str(ml_primitives[k]->name), best);
-
-        if (d < best) {
-            best = d;
-            snprintf(buf, n, "%s", ml_primitives[k]->name);
-        }
-    }
-    ml_host_push_methods(h->L);
-    nearest_in(h->L, name, &best, buf, n);
-    lua_pushglobaltable(h->L);
-    nearest_in(h->L, name, &best, buf, n);
-    lua_pop(h->L, 2);
-    return buf[0] ? buf : NULL;
-}
 
 /* "input:3: message" -> message; *line is the number, 0 when there is none. */
 static const char *strip_place(const char *msg, char *chunk, size_t n, int *line)
@@ -72,15 +33,17 @@ static const char *strip_place(const char *msg, char *chunk, size_t n, int *line
     return end[1] == ' ' ? end + 2 : end + 1;
 }
 
-/* `global 'spilt'` in a message of Lua's: the name. */
-static bool undefined_name(const char *msg, char *buf, size_t n)
+/* `a nil value (global 'spilt')` in a message of Lua's, where what is global: the name. */
+static bool nil_name(const char *msg, const char *what, char *buf, size_t n)
 {
-    const char *p = strstr(msg, "a nil value (global '");
-    const char *end;
+    char head[48];
+    const char *p, *end;
 
+    snprintf(head, sizeof head, "a nil value (%s '", what);
+    p = strstr(msg, head);
     if (!p)
         return false;
-    p += strlen("a nil value (global '");
+    p += strlen(head);
     end = strchr(p, '\'');
     if (!end || (size_t)(end - p) >= n)
         return false;
@@ -117,48 +80,90 @@ static void add_source_line(ml_Text *at, const char *text, int n, const char *wh
         hit = q;
     if (hits == 1) {
         ml_text_add(at, "\n     | ");
-        ml_text_repeat(at, ' ', (size_t)(hit - p));
-        ml_text_repeat(at, '^', strlen(token));
+        ml_text_repeat(at, ' ', ml_columns_to(p, hit));
+        ml_text_repeat(at, '^', ml_columns_to(hit, hit + strlen(token)));
     }
+}
+
+/* What Lua's own words leave open of a line as it would stand in Python. */
+static void add_note(ml_Text *at, const char *what)
+{
+    if (strstr(what, "']' expected near ','"))
+        ml_text_fmt(
+            at,
+            "%s  note   Lua has no [i, j]: an element of a te tensor is A(i, j), one "
+            "of a table of tables t[i][j]",
+            at->n ? "\n" : "");
+}
+
+/* Lua names a byte of a letter beyond ASCII, near '<\195>'; the letter itself is said, where
+ * the typed line has one beginning so. */
+static const char *say_letter(ml_Ctx *cx, const char *what, const char *text)
+{
+    static const char NEAR[] = "near '<\\";
+    const char *at = strstr(what, NEAR), *end = text ? text + strlen(text) : NULL;
+    char *stop;
+
+    if (!at || !text)
+        return what;
+    long byte = strtol(at + strlen(NEAR), &stop, 10);
+
+    for (const char *p = text; p < end; p++) {
+        size_t n = (unsigned char)*p == byte ? ml_utf8_length(p, end) : 0;
+
+        if (n > 1 && ml_streq(stop, ">'"))
+            return ml_format(cx, "%.*snear '%.*s'%s", (int)(at - what), what, (int)n, p,
+                             ml_letter(p, end, false)
+                                 ? "; names of Lua are ASCII: loops and blocks "
+                                   "are given as strings"
+                                 : "");
+    }
+    return what;
 }
 
 static void report_text(ml_Host *h, const char *msg, bool typed)
 {
     ml_Session *ss = h->ss;
-    char chunk[120], name[80], near[80];
+    char chunk[120], name[80];
     int line;
     const char *what = strip_place(msg, chunk, sizeof chunk, &line);
     ml_Ctx *cx = ml_ctx_new(0);
-    ml_Text at = {0};
+    ml_Text at = {0}, said = {0};
+    bool global = nil_name(what, "global", name, sizeof name);
+    bool called = strncmp(what, "attempt to call ", 16) == 0;
 
+    what = say_letter(cx, what, line && typed ? h->line : NULL);
     if (line && !(typed && ml_streq(chunk, "input")))
         ml_text_fmt(&at, "  at     %s:%d", chunk, line);
-    else if (line && h->line && !undefined_name(what, name, sizeof name))
+    else if (line && h->line && !global)
         add_source_line(&at, h->line, line, what);
     const char *gone = ss->safe ? ml_host_gone(what) : NULL;
 
     if (gone) {
         ml_fail(cx, ML_E_NOT_SUPPORTED, ML_TEXT(ml_format(cx, "%s under --safe", gone)));
-    } else if (undefined_name(what, name, sizeof name)) {
-        const char *other = near_name(h, name, near, sizeof near), *z;
-
+    } else if (global) {
         if (!typed && ml_host_is_method(h->L, name))
-            z = ml_format(cx,
-                          "no function '%s' in a script: write s:%s(…), or call focus(s) "
-                          "and use the prompt",
-                          name, name);
+            ml_text_fmt(&said,
+                        "no function '%s' in a script: write s:%s(…), or call focus(s) "
+                        "and use the prompt",
+                        name, name);
         else
-            z = ml_format(cx, "no function or primitive '%s'%s%s%s", name,
-                          other ? "; did you mean " : "", other ? other : "",
-                          other ? "?" : "");
-        ml_fail(cx, ML_E_UNKNOWN_NAME, ML_TEXT(z));
+            ml_host_unknown(h, name, called, &said);
+        ml_fail(cx, ML_E_UNKNOWN_NAME, ML_TEXT(ml_text_z(&said)));
+    } else if (called && (nil_name(what, "method", name, sizeof name) ||
+                          nil_name(what, "field", name, sizeof name))) {
+        ml_fail(cx, ML_E_UNKNOWN_NAME,
+                ML_TEXT(ml_format(cx, "the value has no function '%s'", name)));
     } else if (ml_streq(what, "not enough memory"))
         ml_fail(cx, ML_E_OUT_OF_MEMORY,
                 ML_NUMBER("bytes", ml_setting_int(&ss->set, ML_SET_memory_limit) << 20));
-    else
+    else {
         ml_fail(cx, ML_E_LUA_ERROR, ML_TEXT(what));
+        add_note(&at, what);
+    }
     ml_session_report(ss, ml_failure_from(ml_error(cx)), true, ml_text_z(&at));
     ml_text_free(&at);
+    ml_text_free(&said);
     ml_ctx_unref(cx);
 }
 
@@ -181,7 +186,7 @@ static void report_failure(ml_Host *h, ml_Failure *f, bool typed)
         ml_text_fmt(&at, "%s%s", at.n ? "\n" : "", diags);
         ml_session_report(h->ss, f, false, ml_text_z(&at));
     } else if (diags) {
-        ml_err_line(&h->ss->out, diags);
+        ml_err_prose(&h->ss->out, diags);
         if (at.n)
             ml_err_line(&h->ss->out, ml_text_z(&at));
         if (h->ss->status == 0)

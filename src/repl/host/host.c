@@ -112,6 +112,8 @@ static void end_host(void *user, ml_Session *ss)
     ml_Host *h = user;
 
     ml_text_free(&h->kept);
+    ml_text_free(&h->typed);
+    ml_text_free(&h->preamble);
     lua_close(h->L);
     free(h);
     ss->host = NULL;
@@ -328,7 +330,12 @@ static bool eval(ml_Host *h, const char *text)
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->env);
     if (!lua_setupvalue(L, -2, 1))
         lua_pop(L, 1);
-    return ml_host_run_for_result(h, 0);
+    if (!ml_host_run_for_result(h, 0))
+        return false;
+    if (!typed)
+        return true;
+    ml_host_note_assigned(h, text);
+    return ml_host_is_something(h, text);
 }
 
 bool ml_host_eval(ml_Host *h, const char *text)
@@ -461,15 +468,17 @@ static int l_open(lua_State *L)
     const char *fn = lua_tostring(L, 1);
 
     ml_host_push_moon(L);
+    bool file = ml_streq(fn, "open");
+
     lua_getfield(L, -1, fn);
     lua_pushvalue(L, 2);
-    lua_call(L, 1, 1);
+    lua_createtable(L, 0, 1);
+    bind_set_bool(L, "file_mode", true); /* other Python may stand around what is pasted */
+    lua_call(L, 2, 1);
     if (!ml_lua_to_schedule(L, -1)) {
         tell_warnings(L);
         lua_getfield(L, -2, "schedule");
         lua_insert(L, -2);
-        bool file = ml_streq(fn, "open");
-
         if (file) { /* named after the file: the function is `main` in most */
             lua_createtable(L, 0, 1);
             push_stem(L, lua_tostring(L, 2));
@@ -481,12 +490,47 @@ static int l_open(lua_State *L)
     return 0;
 }
 
+/* Whether the text, read strictly, lacks a program and nothing else. */
+static bool is_preamble(ml_Host *h, const char *text)
+{
+    lua_State *L = h->L;
+    int top = lua_gettop(L);
+
+    ml_host_push_moon(L);
+    lua_getfield(L, -1, "parse");
+    lua_pushstring(L, text);
+    bool ok = ml_host_call(h, 1, 0) == LUA_OK;
+    const ml_Failure *f = ok ? NULL : ml_lua_to_failure(L, -1);
+    bool yes = f && ml_failure_code(f) == ML_E_E612;
+
+    lua_settop(L, top);
+    return yes;
+}
+
 bool ml_host_open_text(ml_Host *h, const char *text)
 {
-    lua_pushcfunction(h->L, l_open);
-    lua_pushliteral(h->L, "parse");
-    lua_pushstring(h->L, text);
-    return ml_host_run(h, 2, 0, true);
+    lua_State *L = h->L;
+    ml_Text whole = {0};
+
+    ml_text_addn(&whole, ml_text_z(&h->preamble), h->preamble.n);
+    ml_text_add(&whole, text);
+    lua_pushcfunction(L, l_open);
+    lua_pushliteral(L, "parse");
+    lua_pushstring(L, ml_text_z(&whole));
+    bool ok = ml_host_call(h, 2, 0) == LUA_OK;
+    const ml_Failure *f = ok ? NULL : ml_lua_to_failure(L, -1);
+
+    if (f && ml_failure_code(f) == ML_E_E612 && is_preamble(h, ml_text_z(&whole))) {
+        lua_pop(L, 1);
+        ok = true;
+        ml_text_clear(&h->preamble);
+        ml_text_fmt(&h->preamble, "%s\n", ml_text_z(&whole));
+        ml_err_say(&h->ss->out,
+                   "note: no program yet; these lines stand before the next ones");
+    } else if (!ok)
+        ml_host_report(h, true);
+    ml_text_free(&whole);
+    return ok;
 }
 
 static int l_start(lua_State *L)

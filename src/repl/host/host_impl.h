@@ -16,7 +16,9 @@ struct ml_Host {
     int result;       /* table of the last line's values, or LUA_NOREF */
     int error;        /* the last error object */
     const char *line; /* what is being run, or NULL */
+    ml_Text typed;    /* of the last result: the name that the line was, `a.b`; or empty */
     ml_Text kept;     /* the line that was asked about last; empty: none */
+    ml_Text preamble; /* imports that were typed before a program */
     int kept_chunk;   /* what Lua made of it: a function, or (by kept_status) an error */
     int kept_status;
     size_t bytes;      /* held by Lua */
@@ -50,6 +52,21 @@ void ml_host_report(ml_Host *h, bool typed);
 void ml_host_add_functions(lua_State *L);
 /* --safe: takes away what reaches beyond the session. */
 void ml_host_make_safe(lua_State *L);
+/* What is wrong with the name of a global that is nothing, with what may be meant. */
+void ml_host_unknown(ml_Host *h, const char *name, bool called, ml_Text *out);
+/* What a value of its own names is at the prompt: the names in a table of moon, what a function
+ * does; name: as it was typed, or NULL. false: it is shown as any value. Runs no code that is
+ * not ours. */
+bool ml_host_list(lua_State *L, int idx, const char *name, ml_Text *out);
+/* "function f(a, b)"; name may be NULL. */
+void ml_host_add_function(lua_State *L, int idx, const char *name, ml_Text *out);
+/* Pushes a list of the keys of the table that are strings, sorted; at most that many. */
+void ml_host_push_keys(lua_State *L, int idx, lua_Integer most);
+/* Once a typed line has run: the name a.b that it was into h->typed, and whether that is nothing
+ * (an error was printed). */
+bool ml_host_is_something(ml_Host *h, const char *text);
+/* What an assignment leaves to be said: a module is no schedule, one list is not three values. */
+void ml_host_note_assigned(ml_Host *h, const char *text);
 /* Once package.path is what the environment says: the modules of -l are found there. */
 void ml_host_keep_path(lua_State *L);
 /* The name that --safe took away, when that is what a message of Lua's is about; or NULL.

@@ -375,7 +375,7 @@ static int l_topics(lua_State *L)
         lua_pushnil(L);
         lua_pushstring(L, ml_commands[k].text);
         lua_pushstring(L, ml_commands[k].example);
-        lua_call(L, 4, 0);
+        bind_call(L, 4, 0, "topics: the function");
     }
     return 0;
 }

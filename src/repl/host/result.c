@@ -55,37 +55,68 @@ static void add_quoted(ml_Text *t, const char *z, size_t n)
 
 static void add_value(lua_State *L, int idx, ml_Text *t, int depth);
 
+/* One more entry, its value on top, its key below: "key = value", in a list the value alone. */
+static void add_entry(lua_State *L, ml_Text *t, bool listed, int depth)
+{
+    if (t->p[t->n - 1] != '{')
+        ml_text_add(t, ", ");
+    if (!listed && lua_type(L, -2) == LUA_TSTRING)
+        ml_text_fmt(t, "%s = ", lua_tostring(L, -2));
+    else if (!listed) {
+        ml_text_char(t, '[');
+        add_value(L, -2, t, 0);
+        ml_text_add(t, "] = ");
+    }
+    add_value(L, -1, t, depth - 1);
+}
+
+/* The list, then names in order, then all else; at most 40 of each. */
 static void add_table(lua_State *L, int idx, ml_Text *t, int depth)
 {
-    size_t n = 0;
-    lua_Integer next = 1;
+    enum { MOST = 40, SORTED = 400 };
+    lua_Integer n_list = 0, n = 0;
 
     idx = lua_absindex(L, idx);
-    if (depth == 0 || !lua_checkstack(L, 8)) {
+    if (depth == 0 || !lua_checkstack(L, 12)) {
         ml_text_add(t, "{…}");
         return;
     }
     ml_text_char(t, '{');
-    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1), n++) {
-        if (n == 40) {
-            ml_text_add(t, ", …");
+    for (; n_list < MOST && lua_rawgeti(L, idx, n_list + 1) != LUA_TNIL; lua_pop(L, 1)) {
+        lua_pushnil(L);
+        lua_insert(L, -2);
+        add_entry(L, t, true, depth);
+        lua_remove(L, -2);
+        n_list++;
+    }
+    bool more = n_list == MOST;
+
+    if (!more)
+        lua_pop(L, 1);
+    ml_host_push_keys(L, idx, SORTED);
+    for (; n < MOST && lua_rawgeti(L, -1, n + 1) != LUA_TNIL; n++) {
+        lua_pushvalue(L, -1);
+        lua_rawget(L, idx);
+        add_entry(L, t, false, depth);
+        lua_pop(L, 2);
+    }
+    more |= n == MOST;
+    lua_settop(L, lua_gettop(L) - (n < MOST ? 2 : 1));
+    n = 0;
+    for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+        bool listed = lua_isinteger(L, -2) && lua_tointeger(L, -2) >= 1 &&
+                      lua_tointeger(L, -2) <= n_list;
+
+        if (listed || lua_type(L, -2) == LUA_TSTRING)
+            continue;
+        if (n++ == MOST) {
+            more = true;
             lua_pop(L, 2);
             break;
         }
-        if (n)
-            ml_text_add(t, ", ");
-        if (lua_isinteger(L, -2) && lua_tointeger(L, -2) == next)
-            next++;
-        else if (lua_type(L, -2) == LUA_TSTRING)
-            ml_text_fmt(t, "%s = ", lua_tostring(L, -2));
-        else {
-            ml_text_char(t, '[');
-            add_value(L, -2, t, 0);
-            ml_text_add(t, "] = ");
-        }
-        add_value(L, -1, t, depth - 1);
+        add_entry(L, t, false, depth);
     }
-    ml_text_char(t, '}');
+    ml_text_add(t, more ? ", …}" : "}");
 }
 
 static void add_value(lua_State *L, int idx, ml_Text *t, int depth)
@@ -100,6 +131,8 @@ static void add_value(lua_State *L, int idx, ml_Text *t, int depth)
     } else if (lua_type(L, idx) == LUA_TTABLE &&
                luaL_getmetafield(L, idx, "__tostring") == LUA_TNIL)
         add_table(L, idx, t, depth);
+    else if (lua_type(L, idx) == LUA_TFUNCTION)
+        ml_host_add_function(L, idx, NULL, t);
     else {
         if (lua_type(L, idx) == LUA_TTABLE)
             lua_pop(L, 1);
@@ -109,10 +142,20 @@ static void add_value(lua_State *L, int idx, ml_Text *t, int depth)
     }
 }
 
-/* The values as text in the box at the top: runs __tostring, so it may raise. */
+/* What io.write gives back; its text stands there already. */
+static bool is_output(lua_State *L)
+{
+    luaL_Stream *f = luaL_testudata(L, -1, LUA_FILEHANDLE);
+
+    return f && f->f == stdout;
+}
+
+/* The values as text in the box at 2: runs __tostring, so it may raise. 3: the name that the
+ * line was, or nil. */
 static int l_show(lua_State *L)
 {
     ml_Text *t = lua_touserdata(L, 2), names = {0};
+    const char *hint = "";
     lua_Integer n;
 
     lua_getfield(L, 1, "n");
@@ -126,8 +169,14 @@ static int l_show(lua_State *L)
             return 0;
         }
         ml_text_free(&names);
-        if (lua_isnil(L, -1))
+        const char *typed = lua_tostring(L, 3);
+
+        if (lua_isnil(L, -1) && typed)
+            ml_text_add(t, "nil");
+        if (lua_isnil(L, -1) || is_output(L) || ml_host_list(L, -1, typed, t))
             return 0;
+        if (bind_test(L, -1, &bind_module_class))
+            hint = "   schedule(_) makes a schedule of it";
         lua_pop(L, 1);
     }
     for (lua_Integer k = 1; k <= n; k++) {
@@ -137,6 +186,7 @@ static int l_show(lua_State *L)
         add_value(L, -1, t, 3);
         lua_pop(L, 1);
     }
+    ml_text_add(t, hint);
     return 0;
 }
 
@@ -170,6 +220,7 @@ void ml_host_print_result(ml_Host *h, bool silent)
 
     if (h->result == LUA_NOREF)
         return;
+    lua_checkstack(L, 8);
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->result);
     lua_rawgeti(L, -1, 1);
     lua_setglobal(L, "_");
@@ -179,7 +230,8 @@ void ml_host_print_result(ml_Host *h, bool silent)
         lua_pushcfunction(L, h->ss->json ? l_tell : l_show);
         lua_insert(L, -2);
         lua_pushlightuserdata(L, &t);
-        if (ml_host_run(h, 2, 0, true) && t.n)
+        lua_pushstring(L, h->typed.n ? ml_text_z(&h->typed) : NULL);
+        if (ml_host_run(h, 3, 0, true) && t.n)
             ml_out_line(&h->ss->out, ml_text_z(&t));
     }
     ml_text_free(&t);
@@ -199,6 +251,7 @@ bool ml_host_run_for_result(ml_Host *h, int n_args)
     lua_State *L = h->L;
     int base = lua_gettop(L) - n_args - 1;
 
+    ml_text_clear(&h->typed);
     if (!ml_host_run(h, n_args, LUA_MULTRET, h->ss->mode == ML_MODE_TYPED))
         return false;
     int n = lua_gettop(L) - base;

@@ -108,6 +108,10 @@ bool ml_host_load_script(lua_State *L, const char *path, int *status)
     lua_pushfstring(L, "@%s", path);
     *status = luaL_loadbufferx(L, lua.p, lua.n, lua_tostring(L, -1), "t");
     lua_remove(L, -2);
+    if (*status != LUA_OK && t.n && memchr(t.p, '\0', t.n)) {
+        lua_pop(L, 1);
+        lua_pushfstring(L, "%s:1: the file is no text: it holds a zero byte", path);
+    }
     ml_text_free(&t);
     return true;
 }

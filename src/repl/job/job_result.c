@@ -187,3 +187,21 @@ const char *ml_job_sentence(ml_Ctx *cx, const ml_JobEnd *e, ml_JobState state)
     ml_text_free(&out);
     return z;
 }
+
+const char *ml_job_mark(ml_Ctx *cx, const ml_JobEnd *e, ml_JobState state)
+{
+    const char *command = ml_strdup(cx, (ml_Str){e->what, strcspn(e->what, " ")});
+    const char *name = ml_schedule_name(e->s);
+    double best = number_at(e->row, "flop_rate");
+
+    if (state == ML_JOB_FAILED || state == ML_JOB_KILLED)
+        return is_command(e, "tune")
+                   ? ml_format(cx, "tune of %s failed", name)
+                   : ml_format(cx, "%s of %s v%d failed", command, name, e->version);
+    if (!is_command(e, "tune"))
+        return NULL;
+    if (isnan(number_at(e->row, "best_record")))
+        return ml_format(cx, "tune of %s ended without a record", name);
+    return ml_format(cx, "tune of %s ended%s; :adopt takes it", name,
+                     isnan(best) ? "" : ml_format(cx, ", best %.1f GFLOP/s", best * 1e-9));
+}

@@ -33,4 +33,8 @@ void ml_job_apply(ml_Session *ss, const ml_JobEnd *e);
 /* One line: `time of matmul v7: 1.23 ms, 58.4 GFLOP/s`. */
 const char *ml_job_sentence(ml_Ctx *cx, const ml_JobEnd *e, ml_JobState state);
 
+/* What is told until somebody has seen it, in less than a row: how a tune ended, and that a job
+ * failed. NULL: nothing. */
+const char *ml_job_mark(ml_Ctx *cx, const ml_JobEnd *e, ml_JobState state);
+
 #endif

@@ -38,6 +38,7 @@ struct Job {
     ml_Session *ss;
     int number, version;
     char *what, *progress;
+    char *mark;     /* told until it has been seen; NULL: nothing */
     ml_Schedule *s; /* counted */
     ml_JobState state;
     double began, share;
@@ -125,6 +126,42 @@ size_t ml_jobs_running(ml_Session *ss)
 unsigned ml_jobs_changes(ml_Session *ss)
 {
     return ss->jobs ? ss->jobs->changes : 0;
+}
+
+bool ml_jobs_unseen(ml_Session *ss, bool brief, ml_Text *out)
+{
+    const Job *last = NULL;
+    size_t more = 0;
+
+    for (const Job *j = ss->jobs ? ss->jobs->first : NULL; j; j = j->next)
+        if (j->mark) {
+            more += last != NULL;
+            last = j;
+        }
+    if (last && brief)
+        ml_text_fmt(out, "job %d %s", last->number,
+                    strstr(last->mark, ":adopt") ? "ended: :adopt"
+                    : last->state == ML_JOB_DONE ? "ended"
+                                                 : "failed");
+    else if (last)
+        ml_text_add(out, last->mark);
+    if (last && more > 0)
+        ml_text_fmt(out, " (and %zu more)", more);
+    return last != NULL;
+}
+
+static void drop_mark(Job *j)
+{
+    ml_heap_free(j->mark);
+    j->mark = NULL;
+}
+
+void ml_jobs_seen(ml_Session *ss)
+{
+    for (Job *j = ss->jobs ? ss->jobs->first : NULL; j; j = j->next) {
+        ss->jobs->changes += j->mark != NULL;
+        drop_mark(j);
+    }
 }
 
 /* ---------------------------------------------------------------- what it says */
@@ -234,6 +271,10 @@ static void end(Job *j, int status)
     const char *said = ml_job_sentence(cx, &e, j->state);
 
     set_progress(j, said);
+    drop_mark(j);
+    const char *mark = ml_job_mark(cx, &e, j->state);
+
+    j->mark = mark ? copy(mark) : NULL;
     announce(j, ml_format(cx, "job %d: %s", j->number, said));
     if (j->state == ML_JOB_DONE)
         j->share = 1;
@@ -421,6 +462,7 @@ static void drop(Job *j)
         ml_heap_free(j->log[(j->first + k) % ML_JOB_LOG]);
     ml_heap_free(j->what);
     ml_heap_free(j->progress);
+    drop_mark(j);
     ml_text_free(&j->in[0]);
     ml_text_free(&j->in[1]);
     ml_schedule_unref(j->s);

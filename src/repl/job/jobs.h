@@ -44,6 +44,12 @@ size_t ml_jobs_running(ml_Session *ss);
 /* Grows with everything that changes in what the above tell. */
 unsigned ml_jobs_changes(ml_Session *ss);
 
+/* What ended since somebody looked last, the newest: `tune of matmul ended, best 51.2 GFLOP/s;
+ * :adopt takes it`, or (brief) `job 1 ended: :adopt`. false: nothing that is to be
+ * told. Whoever shows jobs or adopts a record says that they have been seen. */
+bool ml_jobs_unseen(ml_Session *ss, bool brief, ml_Text *out);
+void ml_jobs_seen(ml_Session *ss);
+
 /* Starts a command (no colon) on a version of the focus: `time --runs 50`. Its number; 0:
  * an error was printed. */
 int ml_job_start(ml_Session *ss, const char *command, int version);

@@ -87,7 +87,7 @@ static void take_dotted(Words *w, ml_Str *name, bool all)
     for (; w->t.at < w->t.n; w->t.at++) {
         char c = w->t.p[w->t.at];
 
-        if (!ml_is_name_char(c) && !(c == '.' && dot))
+        if (!ml_in_name(c, true) && !(c == '.' && dot))
             break;
         dot = all;
     }
@@ -205,7 +205,7 @@ ml_Language ml_language_of_line(const char *p)
     const char *open = strchr(p, '['), *close = open ? strchr(open, ']') : NULL;
 
     for (const char *q = p; open && q < open; q++)
-        if (!ml_is_name_char(*q))
+        if (!ml_in_name(*q, true))
             return ML_LANGUAGE_LUA;
     return close && close[1] == ' ' && close[2] == '=' ? ML_LANGUAGE_SCRIPT
                                                        : ML_LANGUAGE_LUA;

@@ -322,6 +322,7 @@ static const struct {
     {"diff counts show tree", 0, NULL, ml_offer_versions, NULL},
     {"goto before drop edit", 1, NULL, ml_offer_versions, NULL},
     {"focus", 0, NULL, ml_offer_schedules, NULL},
+    {"graph", 0, "--diff", ml_offer_versions, NULL},
     {"graph", 1, NULL, NULL, "loops deps"},
     {"graph", 2, NULL, ml_offer_files, NULL},
     {"save", 1, NULL, ml_offer_files, NULL},

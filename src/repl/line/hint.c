@@ -7,9 +7,9 @@
 #include "repl/line/hint.h"
 
 #include "repl/bind/schedule/calls.h"
-#include "repl/cmd/help.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
+#include "repl/job/jobs.h"
 #include "repl/line/scan.h"
 
 typedef struct Signature {
@@ -55,7 +55,7 @@ static bool find_signature(ml_Session *ss, ml_Ctx *cx, ml_Str chain, Signature *
 
         s->prim = ml_primitive_find(plain);
         if (s->prim) {
-            ml_help_signature(&s->text, s->prim);
+            ml_primitive_signature(&s->text, s->prim);
             ml_text_add(&s->doc, s->prim->summary);
             return true;
         }
@@ -204,6 +204,21 @@ ml_Hint ml_hint(ml_Session *ss, ml_Ctx *cx, const char *line, size_t cursor, int
     case ML_LANGUAGE_SHELL: break;
     }
     return (ml_Hint){0};
+}
+
+ml_Hint ml_hint_jobs(ml_Session *ss, ml_Ctx *cx)
+{
+    ml_Text t = {0};
+    ml_Hint h = {0};
+
+    if (ml_jobs_unseen(ss, false, &t)) {
+        ml_text_add(&t, ", :jobs shows it");
+        h.text = ml_strdup(cx, ml_str(ml_text_z(&t)));
+        ml_push(cx, &h.spans,
+                ((ml_RoleSpan){.to = (uint32_t)strlen(h.text), .role = ML_ROLE_NOTE}));
+    }
+    ml_text_free(&t);
+    return h;
 }
 
 ml_Hint ml_hint_trial(ml_Session *ss, ml_Ctx *cx, const ml_Trial *t)

@@ -15,6 +15,8 @@ typedef struct ml_Hint {
  * functions and methods that help knows, and commands. In cx; width: columns that there
  * are. */
 ml_Hint ml_hint(ml_Session *ss, ml_Ctx *cx, const char *line, size_t cursor, int width);
+/* What ended in the background and has not been looked at yet: below an empty line. */
+ml_Hint ml_hint_jobs(ml_Session *ss, ml_Ctx *cx);
 /* `✓ makes j_0[64] j_1[16]`, `✗ factors … [factors-too-small]`. */
 ml_Hint ml_hint_trial(ml_Session *ss, ml_Ctx *cx, const ml_Trial *t);
 

@@ -17,6 +17,7 @@
 
 #include "config.h"
 #include "moonloop/core/base/arena.h"
+#include "repl/job/jobs.h"
 #include "repl/keep/history.h"
 #include "repl/line/line_impl.h"
 #include "repl/out/loop.h"
@@ -267,6 +268,11 @@ char *ml_line_read(ml_Session *ss, const char *prompt, bool more, bool *interrup
     if (!open_pipe()) {
         ml_session_error(ss, ML_E_OUT_OF_MEMORY, "pipe: %s", strerror(errno));
         return NULL;
+    }
+    if (!ml_line_io.editor && !more && ml_jobs_unseen(ss, false, &shown)) {
+        ml_text_add(&shown, ", :jobs shows it"); /* there is no row below the line */
+        ml_err_line(&ss->out, ml_text_z(&shown));
+        ml_text_clear(&shown);
     }
     ml_input_mark_invisible(prompt, ml_line_io.editor, &shown);
 #if HAVE_READLINE

@@ -168,7 +168,8 @@ static void show(const char *text, size_t cursor, bool final)
         v.suggestion = ml_draw_suggestion();
     }
     if (!final && !is_message()) {
-        ml_Hint hint = ml_hint(ss, cx, text, cursor, w);
+        ml_Hint hint = *text || ml_line_io.more ? ml_hint(ss, cx, text, cursor, w)
+                                                : ml_hint_jobs(ss, cx);
         ml_Hint tried = ml_hint_trial(ss, cx, &draw.trial);
 
         set_hint(&v, 0, &hint);

@@ -7,7 +7,7 @@
 #include "repl/cmd/help.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
-#include "repl/run/scratch.h"
+#include "repl/manual/play.h"
 #include "repl/session/options.h"
 
 static const char INTRO[] =
@@ -18,15 +18,6 @@ static const char INTRO[] =
     "with "
     "the reason; every version stays reachable; programs are checked against the start, "
     "compiled, timed, and tuned.";
-
-static const char SESSION[] =
-    "s = schedule(workload.matmul(64, 64, 64))\n"
-    "split(\"j\", {auto, 16})\n"
-    "parallel(\"k\")\n"
-    "reorder(\"i\", \"j_0\", \"k\", \"j_1\") vectorize(\"j_1\");\n"
-    ":check\n"
-    ":undo\n"
-    ":versions\n";
 
 static const struct {
     const char *file, *what;
@@ -92,21 +83,10 @@ static void usage(ml_ManualPage *p)
     p->form->paragraph(
         p, "moonloop [options] [FILE [ARGS…]]. FILE by its suffix: .lua a script; .py .tir "
            ".tvm a program, opened; .json a saved schedule, replayed; .txt .mls session "
-           "text; - a Lua chunk from standard input. Standard input that is no terminal is "
-           "read as session text.");
+           "text; - a Lua chunk from standard input. At a terminal the prompt follows on a "
+           "program, a saved schedule, and a .lua that :save wrote. Standard input that is "
+           "no terminal is read as session text.");
     ml_options_each(add_option, p);
-}
-
-static void first_session(ml_ManualPage *p)
-{
-    ml_Text t = {0};
-
-    p->form->chapter(p, "session", "A session");
-    p->form->paragraph(p, "A line is Lua, a command that begins with a colon, or a program "
-                          "text. Primitives work on the focus, the schedule made last.");
-    ml_scratch_run(p->ss, SESSION, &t);
-    p->form->verbatim(p, ml_text_z(&t));
-    ml_text_free(&t);
 }
 
 /* The entries of one kind: rows alone where the form is brief. */
@@ -260,13 +240,18 @@ static void codes(ml_ManualPage *p)
     }
 }
 
+/* The chapters that are played: how one begins. */
+static bool first_chapters(ml_ManualPage *p, ml_Text *why)
+{
+    return ml_manual_story(p, why) && ml_manual_from_tvm(p, why) &&
+           ml_manual_from_halide(p, why);
+}
+
 static void chapters(ml_ManualPage *p)
 {
     p->form->chapter(p, "description", "Description");
     p->form->paragraph(p, INTRO);
     usage(p);
-    if (!p->form->brief)
-        first_session(p);
     commands(p);
     keys(p);
     primitives(p);
@@ -301,12 +286,16 @@ bool ml_manual(ml_Session *ss, const char *kind, ml_Text *out)
 
         p.form = &ml_manual_html;
         p.out = &body;
-        chapters(&p);
-        p.out = out;
-        ml_manual_begin_html(&p, &body);
+        bool ok = first_chapters(&p, out);
+
+        if (ok) {
+            chapters(&p);
+            p.out = out;
+            ml_manual_begin_html(&p, &body);
+        }
         ml_text_free(&body);
         ml_text_free(&p.contents);
-        return true;
+        return ok;
     }
     if (ml_streq(kind, "bash") || ml_streq(kind, "zsh") || ml_streq(kind, "fish")) {
         ml_manual_shell(kind, out);

@@ -2,15 +2,16 @@
  * manual - the manual as a man page or one HTML page, and shell completions.
  *
  * Everything comes from the tables of options, commands, keys, primitives, topics, settings
- * and error codes; examples are run while it is written. Source: interaction 4 (Help);
- * style 8.
+ * and error codes; examples are run while it is written, pictures drawn. Source:
+ * interaction 4 (Help); style 8.
  */
 #ifndef ML_REPL_MANUAL_MANUAL_H
 #define ML_REPL_MANUAL_MANUAL_H
 
 #include "repl/session/session.h"
 
-/* kind: man, html, bash, zsh or fish; false: there is no such kind, and *out says so. */
+/* kind: man, html, bash, zsh or fish; false: there is no such kind, or an example does not
+ * do what it says, and *out says so. */
 bool ml_manual(ml_Session *ss, const char *kind, ml_Text *out);
 
 /* ---- what its files share */
@@ -28,6 +29,11 @@ typedef struct ml_ManualForm {
     void (*row)(ml_ManualPage *p, const char *id, const char *name, const char *text);
     /* Name with the whole text of :help NAME. */
     void (*entry)(ml_ManualPage *p, const char *id, const char *name, const char *text);
+    /* A table of two columns of code, and a word on what differs. */
+    void (*heads)(ml_ManualPage *p, const char *there, const char *here);
+    void (*pair)(ml_ManualPage *p, const char *there, const char *here, const char *note);
+    /* An SVG for light pages and one for dark ones. */
+    void (*picture)(ml_ManualPage *p, const char *light, const char *dark, const char *alt);
     bool brief; /* rows only: what :help tells more of is left to it */
 } ml_ManualForm;
 struct ml_ManualPage {

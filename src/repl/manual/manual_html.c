@@ -4,17 +4,26 @@
 
 #include "config.h"
 
-static void add_escaped(ml_Text *t, const char *z)
+/* Whatever an example printed, the page is valid UTF-8 without control characters. */
+static void add_escaped(ml_Text *t, const char *text)
 {
-    for (; *z; z++) {
+    ml_Text clean = {0};
+
+    ml_text_utf8(&clean, text, strlen(text));
+    for (const char *z = ml_text_z(&clean); *z; z++) {
         switch (*z) {
         case '&': ml_text_add(t, "&amp;"); break;
         case '<': ml_text_add(t, "&lt;"); break;
         case '>': ml_text_add(t, "&gt;"); break;
         case '"': ml_text_add(t, "&quot;"); break;
-        default: ml_text_char(t, *z); break;
+        default:
+            if ((unsigned char)*z < ' ' && *z != '\n' && *z != '\t')
+                ml_text_add(t, "\xef\xbf\xbd");
+            else
+                ml_text_char(t, *z);
         }
     }
+    ml_text_free(&clean);
 }
 
 /* Rows stand in a table that ends with whatever is no row. */
@@ -96,12 +105,67 @@ static void entry(ml_ManualPage *p, const char *id, const char *name, const char
     link_to(p, "entry", id, name);
 }
 
+static void heads(ml_ManualPage *p, const char *there, const char *here)
+{
+    end_table(p);
+    ml_text_fmt(p->out, "<table class=\"pairs\">\n<tr><th>%s</th><th>%s</th></tr>\n", there,
+                here);
+    p->in_table = true;
+}
+
+static void pair(ml_ManualPage *p, const char *there, const char *here, const char *note)
+{
+    ml_text_add(p->out, "<tr><td><pre>");
+    add_escaped(p->out, there);
+    ml_text_add(p->out, "</pre></td><td><pre>");
+    add_escaped(p->out, here);
+    ml_text_add(p->out, "</pre>");
+    if (*note) {
+        ml_text_add(p->out, "<p>");
+        add_escaped(p->out, note);
+        ml_text_add(p->out, "</p>");
+    }
+    ml_text_add(p->out, "</td></tr>\n");
+}
+
+/* A picture within the page itself. Whatever might end the address is escaped. */
+static void add_data(ml_Text *t, const char *svg)
+{
+    ml_text_add(t, "data:image/svg+xml,");
+    for (const char *z = svg; *z; z++) {
+        unsigned char c = (unsigned char)*z;
+        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                     (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_';
+
+        if (plain)
+            ml_text_char(t, *z);
+        else
+            ml_text_fmt(t, "%%%02X", c);
+    }
+}
+
+static void picture(ml_ManualPage *p, const char *light, const char *dark, const char *alt)
+{
+    end_table(p);
+    ml_text_add(p->out,
+                "<picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"");
+    add_data(p->out, dark);
+    ml_text_add(p->out, "\"><img src=\"");
+    add_data(p->out, light);
+    ml_text_add(p->out, "\" alt=\"picture: ");
+    add_escaped(p->out, alt);
+    ml_text_add(p->out, "\"></picture>\n");
+}
+
 const ml_ManualForm ml_manual_html = {.chapter = chapter,
                                       .group = group,
                                       .paragraph = paragraph,
                                       .verbatim = verbatim,
                                       .row = row,
-                                      .entry = entry};
+                                      .entry = entry,
+                                      .heads = heads,
+                                      .pair = pair,
+                                      .picture = picture};
 
 static const char HEAD[] =
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -123,6 +187,10 @@ static const char HEAD[] =
     "table { border-collapse: collapse; }\n"
     "th { text-align: left; vertical-align: top; padding: 0.15rem 1.2rem 0.15rem 0;\n"
     "  font-weight: normal; }\n"
+    ".pairs td { vertical-align: top; padding: 0.3rem 1rem 0.3rem 0; }\n"
+    ".pairs pre { margin: 0; padding: 0.3rem 0.5rem; }\n"
+    ".pairs p { margin: 0.2rem 0.5rem; font-size: 0.85rem; }\n"
+    "img { max-width: 100%; }\n"
     "@media (max-width: 60rem) { body { display: block; }\n"
     "  nav { position: static; height: auto; max-height: 40vh; } }\n"
     "</style></head><body>\n<nav><input type=\"search\" placeholder=\"find a name\" "

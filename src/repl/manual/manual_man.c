@@ -15,7 +15,9 @@ static size_t add_one(ml_Text *t, const char *z)
         ml_text_add(t, "\\e");
     else if (*z == '-')
         ml_text_add(t, "\\-");
-    else if (n < 2)
+    else if (n == 0)
+        ml_text_add(t, "\\[uFFFD]");
+    else if (n == 1)
         ml_text_char(t, *z);
     else {
         c &= 0x7fU >> n;

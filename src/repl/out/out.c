@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "moonloop/core/json/data.h"
+#include "repl/out/fold_code.h"
 #include "repl/screen/write_all.h"
 
 /* ---- the terminal */
@@ -203,7 +204,7 @@ void ml_err_line(ml_Out *o, const char *text)
 
 /* ---- folding */
 
-/* `   3 | for i in …`, and the marks below it: `     |     ^ loop i`. */
+/* Numbered: of a program, a diff; or behind a bar. */
 static bool is_program_line(const char *p, const char *end)
 {
     size_t columns = 0;
@@ -268,17 +269,24 @@ static void fold_line(const char *line, const char *end, size_t width, ml_Text *
 
 void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out)
 {
-    const char *end;
+    size_t width = (size_t)o->width;
 
     if (o->height <= 0 || o->width <= 0) {
         ml_text_add(out, text);
         return;
     }
-    for (; (end = strchr(text, '\n')) != NULL; text = end + 1) {
-        fold_line(text, end, (size_t)o->width, out);
+    for (;;) {
+        const char *end = ml_fold_marked(text, width, out);
+
+        if (!end) {
+            end = text + strcspn(text, "\n");
+            fold_line(text, end, width, out);
+        }
+        if (!*end)
+            return;
         ml_text_char(out, '\n');
+        text = end + 1;
     }
-    fold_line(text, text + strlen(text), (size_t)o->width, out);
 }
 
 static void put_prose(ml_Out *o, int fd, ml_Text *capture, const char *text)

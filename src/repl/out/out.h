@@ -45,8 +45,8 @@ void ml_out_tell(ml_Out *o, const char *shown, const char *raw);
 void ml_err(ml_Out *o, const char *text);
 void ml_err_line(ml_Out *o, const char *text);
 /* Sentences and tables: on a screen, lines that are too long for it are folded between
- * words and go on under their own text; lines of a program (` 3 | …`) stay as they are. The
- * text may hold several lines; one newline is put behind it. */
+ * words and go on under their own text; those of an error (` 3 | …`) with the marks below
+ * them, other lines of a program stay as they are. The text may hold several lines; one newline is put behind it. */
 void ml_out_prose(ml_Out *o, const char *text);
 void ml_err_prose(ml_Out *o, const char *text);
 /* The same of a format. */

@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "moonloop/core/json/data.h"
+#include "moonloop/primitives/trace.h"
 #include "repl/host/host.h"
 #include "repl/keep/history.h"
 #include "repl/out/interrupt.h"
@@ -191,48 +193,70 @@ static const char *suffix_of(const char *path)
     return dot && (!slash || dot > slash) ? dot : "";
 }
 
-static bool begins_with_hash_bang(int fd)
+static bool begins_with(const char *path, const char *mark)
 {
-    char two[2];
+    char head[64];
+    size_t n = strlen(mark);
+    struct stat st;
 
-    return pread(fd, two, 2, 0) == 2 && two[0] == '#' && two[1] == '!';
+    /* Whoever writes to a pipe is read once. */
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool yes = fd >= 0 && n <= sizeof head && pread(fd, head, n, 0) == (ssize_t)n &&
+               memcmp(head, mark, n) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return yes;
 }
 
-bool ml_input_run_file(ml_Session *ss, const char *path)
+ml_FileKind ml_input_kind_of(const char *path)
 {
     static const char *const OPENED[] = {".py", ".tir", ".tvm", ".json"};
     const char *suffix = suffix_of(path);
 
-    if (!ml_session_may_read(ss, path))
-        return false;
     for (size_t k = 0; k < ML_COUNT(OPENED); k++)
-        if (ml_streq(suffix, OPENED[k])) {
-            bool ok = ml_host_open(ss->host, path);
-
-            if (ok && ss->mode == ML_MODE_TYPED)
-                ml_session_announce(ss);
-            return ok;
-        }
+        if (ml_streq(suffix, OPENED[k]))
+            return ML_FILE_OPENED;
     if (ml_streq(suffix, ".lua"))
-        return ml_host_file(ss->host, path, 0, NULL);
+        return begins_with(path, ML_SAVED_LUA) ? ML_FILE_SAVED : ML_FILE_SCRIPT;
+    return begins_with(path, "#!") ? ML_FILE_SCRIPT : ML_FILE_LINES;
+}
+
+static bool run_lines(ml_Session *ss, const char *path)
+{
     int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ml_RunFrame f;
 
     if (fd < 0)
         return ml_session_error(ss, ML_E_NO_FILE, "cannot open %s: %s", path,
                                 strerror(errno));
-    bool ok;
+    ml_frame_push(ss, &f, &(ml_RunOpts){.mode = ML_MODE_TYPED});
+    bool ok = ml_input_stream(ss, fd, path, false);
 
-    if (begins_with_hash_bang(fd))
-        ok = ml_host_file(ss->host, path, 0, NULL);
-    else {
-        ml_RunFrame f;
-
-        ml_frame_push(ss, &f, &(ml_RunOpts){.mode = ML_MODE_TYPED});
-        ok = ml_input_stream(ss, fd, path, false);
-        ml_frame_pop(ss, &f);
-    }
+    ml_frame_pop(ss, &f);
     close(fd);
     return ok;
+}
+
+bool ml_input_run_file(ml_Session *ss, const char *path, int argc, char **argv)
+{
+    if (!ml_session_may_read(ss, path))
+        return false;
+    switch (ml_input_kind_of(path)) {
+    case ML_FILE_OPENED: {
+        bool ok = ml_host_open(ss->host, path);
+
+        if (ok && ss->mode == ML_MODE_TYPED)
+            ml_session_announce(ss);
+        return ok;
+    }
+    case ML_FILE_SAVED:
+    case ML_FILE_SCRIPT: return ml_host_file(ss->host, path, argc, argv);
+    case ML_FILE_LINES: break;
+    }
+    return run_lines(ss, path);
 }
 
 /* ---- history */

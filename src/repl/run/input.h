@@ -9,9 +9,16 @@
  * keep_going. false: something failed. `name`: for messages; echo: prompt and line are
  * printed before each is run (a forced prompt without a terminal). */
 bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo);
-/* A file by its suffix: .lua a script, .py .tir .tvm .json opened, .txt .mls session text;
- * no suffix: Lua when it begins with #!, else session text. */
-bool ml_input_run_file(ml_Session *ss, const char *path);
+/* What a file is, by its suffix or its first bytes. */
+typedef enum ml_FileKind {
+    ML_FILE_OPENED, /* .py .tir .tvm .json: a program or a saved schedule */
+    ML_FILE_SAVED, /* .lua that begins with the mark of :save: it makes the schedule again */
+    ML_FILE_SCRIPT, /* another .lua, and what begins with #! */
+    ML_FILE_LINES,  /* session text */
+} ml_FileKind;
+ml_FileKind ml_input_kind_of(const char *path);
+/* Opens or runs it by that; scripts get the arguments. */
+bool ml_input_run_file(ml_Session *ss, const char *path, int argc, char **argv);
 /* The prompt's text; more: of a continuation line, blanks as wide as the first. _PROMPT and
  * _PROMPT2 of Lua override both. */
 void ml_input_prompt_text(ml_Session *ss, bool more, ml_Text *out);

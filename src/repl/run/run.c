@@ -99,8 +99,12 @@ typedef struct Line {
 static void begin_line(ml_Session *ss, Line *l, const char *text)
 {
     const ml_Command *c;
+    size_t blanks = strspn(text, " \t\n");
 
-    text += strspn(text, " \t\n");
+    if (ml_language_of_input(text) == ML_LANGUAGE_SCRIPT) /* may be indented as a whole */
+        while (blanks > 0 && text[blanks - 1] != '\n')
+            blanks--;
+    text += blanks;
     ml_text_add(&l->text, text);
     while (l->text.n > 0 && strchr(" \t\n\r", l->text.p[l->text.n - 1]))
         l->text.p[--l->text.n] = '\0';

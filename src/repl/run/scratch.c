@@ -145,6 +145,11 @@ void ml_scratch_end(ml_Scratch *s)
     leave_folder(s);
 }
 
+ml_ErrorCode ml_scratch_lines(ml_Scratch *s, const char *lines)
+{
+    return run_lines(&s->ss, lines);
+}
+
 ml_ErrorCode ml_scratch_run(ml_Session *of, const char *lines, ml_Text *out)
 {
     ml_Scratch s;

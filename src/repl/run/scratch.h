@@ -18,6 +18,8 @@ typedef struct ml_Scratch {
 /* What the session prints is appended to out, which also says why when it cannot begin. */
 bool ml_scratch_begin(ml_Scratch *s, ml_Session *of, ml_Text *out);
 void ml_scratch_end(ml_Scratch *s);
+/* Runs lines in it; the code of the first error, ML_E_OK without one. */
+ml_ErrorCode ml_scratch_lines(ml_Scratch *s, const char *lines);
 /* Prompts, lines and what they print are appended to out; it goes on after an error. The
  * code of the first error, ML_E_OK without one. */
 ml_ErrorCode ml_scratch_run(ml_Session *of, const char *lines, ml_Text *out);

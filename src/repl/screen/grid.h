@@ -10,6 +10,7 @@
 #ifndef ML_REPL_SCREEN_GRID_H
 #define ML_REPL_SCREEN_GRID_H
 
+#include "moonloop/core/base/columns.h"
 #include "moonloop/core/base/text.h"
 #include "moonloop/core/vec.h"
 
@@ -88,7 +89,7 @@ void ml_grid_hline(ml_Grid *g, int x, int y, int w,
                    ml_CellRole role); /* joins boxes: ├ ┤ ┬ ┴ ┼ */
 void ml_grid_vline(ml_Grid *g, int x, int y, int h, ml_CellRole role);
 
-/* ---- columns (widths.c)
+/* ---- columns (widths.c; of plain text: core/base/columns.h)
  * Text that is printed: escape sequences take none, other controls one. */
 size_t ml_columns(const char *text);
 size_t ml_columns_to(const char *p, const char *end);
@@ -96,14 +97,6 @@ size_t ml_columns_to(const char *p, const char *end);
 size_t ml_columns_fit(const char *text, size_t columns);
 /* The next character with what shows nothing before it; *columns grows by what is seen. */
 const char *ml_next_char(const char *p, size_t *columns);
-/* Columns of UTF-8 text, as ml_grid_put takes in a grid that is not ascii; of one
- * character, and its bytes. */
-int ml_text_columns(const char *text, size_t n);
-int ml_char_columns(const char *p, size_t n, size_t *bytes);
-/* The bytes of the longest begin of z that fits into so many columns. */
-size_t ml_text_fitting(const char *z, size_t n, int room);
-/* No UTF-8, or something that a terminal would act on: shown as U+FFFD. */
-bool ml_char_odd(const char *p, size_t n);
 /* What stands for a character of n bytes where there is only ASCII; NULL: it is in it. */
 const char *ml_ascii(const char *p, size_t n);
 /* The same as ml_text_columns for this grid, where ascii may write two for one: <= for ≤.

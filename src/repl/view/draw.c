@@ -114,10 +114,13 @@ static void draw_rows(ml_View *v, ml_PaneId id)
             top = top < 0 ? 0 : top;
         }
     }
-    for (int y = 0; y < p->at.h && top + y < (int)r->v.n; y++) {
-        const ml_Row *row = &r->v.v[top + y];
+    for (int y = 0, at; y < p->at.h; y++) {
+        at = shown ? top + y : ml_view_row_at(v, id, y);
+        if (at >= (int)r->v.n)
+            break;
+        const ml_Row *row = &r->v.v[at];
         ml_Rect line = {p->at.x, p->at.y + y, p->at.w, 1};
-        bool cursor = !shown && top + y == p->cursor;
+        bool cursor = !shown && at == p->cursor;
         bool linked = tied ? row->line == tied : ml_view_linked(v, row);
 
         ml_view_put_row(v, line, line.x + 1, line.y, row, p->left, in && v->search);
@@ -177,7 +180,7 @@ static void draw_pane(ml_View *v, ml_PaneId id)
 
     ml_view_rows(v, id);
     n = (int)v->pane[id].rows.v.n;
-    last = v->pane[id].top + v->pane[id].at.h;
+    last = v->pane[id].top + ml_view_room(v, id);
     if (id == ML_PANE_CODE)
         ml_text_add(&title, v->beside == ML_LEVEL_ASM ? "A Assembly" : "L LLVM");
     else
@@ -291,6 +294,8 @@ void ml_view_draw(ml_View *v)
 {
     ml_Grid *g = &v->grid;
 
+    if (!v->placed)
+        ml_view_place(v);
     ml_grid_clear(g);
     v->n_hot = 0;
     if (v->size == ML_SIZE_NONE) {

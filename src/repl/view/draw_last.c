@@ -3,6 +3,7 @@
  * message that is longer than a row goes on over the rows of the panes, and one that comes
  * while something is asked stands above it, so that both are seen. Source: interaction 10.
  */
+#include "repl/job/jobs.h"
 #include "repl/view/view.h"
 
 enum { MOST_ROWS = 4 }; /* of a message */
@@ -100,16 +101,102 @@ static bool add_hot(ml_View *v, int *x, ml_Request r, const char *key, const cha
     return true;
 }
 
-static bool add_request(ml_View *v, int *x, ml_Request r)
-{
-    ml_Text key = {0};
-    bool ok = ml_key_info[r].label && ml_keymap_first(v->ss->keymap, r, &key) &&
-              add_hot(v, x, r, ml_text_z(&key), ml_key_info[r].label);
+/* What the bottom line shows of a request. */
+typedef struct HotKeys {
+    ml_Request r[ML_N_REQUESTS + 4];
+    size_t n;
+    bool brief, tight; /* short labels; nothing stays but what stands at the end */
+} HotKeys;
 
-    if (v->n_hot > 0)
-        v->hot[v->n_hot - 1].key = NULL; /* the text goes away */
+static const char *label_of(const ml_View *v, const HotKeys *h, ml_Request r)
+{
+    const char *brief = h->brief ? v->requests[r].brief : NULL;
+
+    if (r == ML_REQ_COMMAND)
+        return "open a program";
+    return brief ? brief : ml_key_info[r].label;
+}
+
+/* Its columns with the blank behind them; 0: no key asks for it. */
+static int hot_width(const ml_View *v, const HotKeys *h, ml_Request r)
+{
+    const char *label = label_of(v, h, r);
+    ml_Text key = {0};
+    int n = 0;
+
+    if (ml_keymap_first(v->ss->keymap, r, &key))
+        n = ml_grid_columns(&v->grid, ml_text_z(&key), key.n) +
+            ml_grid_columns(&v->grid, "·", strlen("·")) +
+            ml_grid_columns(&v->grid, label, strlen(label)) + 1;
     ml_text_free(&key);
-    return ok;
+    return n;
+}
+
+static bool is_last(ml_Request r)
+{
+    return r == ML_REQ_ALL || r == ML_REQ_SEARCH || r == ML_REQ_COMMAND ||
+           r == ML_REQ_UNDO || r == ML_REQ_HELP;
+}
+
+static bool is_kept(const ml_View *v, const HotKeys *h, ml_Request r)
+{
+    return is_last(r) || (v->requests[r].kept && !h->tight);
+}
+
+/* The columns of those that stay, or of all. */
+static int hot_widths(const ml_View *v, const HotKeys *h, bool all)
+{
+    int n = 0;
+
+    for (size_t k = 0; k < h->n; k++)
+        n += all || is_kept(v, h, h->r[k]) ? hot_width(v, h, h->r[k]) : 0;
+    return n;
+}
+
+/* What applies, most useful first; all, undo and help at the end. */
+static void find_hot(ml_View *v, HotKeys *h)
+{
+    ml_Request can[ML_N_REQUESTS];
+    size_t n = v->ss->focus ? ml_act_applicable(v, can, ML_COUNT(can)) : 0;
+    bool all = false;
+
+    for (size_t k = 0; k < n; k++) {
+        all = all || can[k] == ML_REQ_ALL;
+        if (ml_key_info[can[k]].label && !is_last(can[k]))
+            h->r[h->n++] = can[k];
+    }
+    h->r[h->n++] = all ? ML_REQ_ALL : ML_REQ_SEARCH;
+    if (!v->ss->focus)
+        h->r[h->n++] = ML_REQ_COMMAND;
+    if (v->ss->n_done > 0)
+        h->r[h->n++] = ML_REQ_UNDO;
+    h->r[h->n++] = ML_REQ_HELP;
+}
+
+static void draw_requests(ml_View *v)
+{
+    enum { NARROW = 100 };
+    HotKeys h = {.n = 0};
+    int x = 0, room, w = v->grid.w + 1; /* no blank behind the last one */
+
+    find_hot(v, &h);
+    h.brief = v->grid.w < NARROW && hot_widths(v, &h, true) > w;
+    h.tight = hot_widths(v, &h, false) > w * 2 / 3; /* the most useful ones show, too */
+    room = w - hot_widths(v, &h, false);
+    for (size_t k = 0; k < h.n; k++) {
+        int n = hot_width(v, &h, h.r[k]);
+        ml_Text key = {0};
+
+        if (!is_kept(v, &h, h.r[k])) {
+            room -= n;
+            if (room < 0) /* nor what is less useful */
+                continue;
+        }
+        if (ml_keymap_first(v->ss->keymap, h.r[k], &key) &&
+            add_hot(v, &x, h.r[k], ml_text_z(&key), label_of(v, &h, h.r[k])))
+            v->hot[v->n_hot - 1].key = NULL; /* the text goes away */
+        ml_text_free(&key);
+    }
 }
 
 /* What scrolls the page, where there is more of it, what closes it, and what others do. */
@@ -131,68 +218,62 @@ static void draw_page_keys(ml_View *v)
 
 static void draw_keys(ml_View *v)
 {
-    ml_Request can[ML_N_REQUESTS];
     int x = 0;
 
     v->n_hot = 0;
     v->hot_y = v->grid.h - 1;
     if (v->paging) {
         draw_page_keys(v);
-        return;
-    }
-    if (v->asking || ml_act_open(v)) {
+    } else if (v->asking || ml_act_open(v)) {
         add_hot(v, &x, ML_REQ_NONE, "enter", v->asking ? "search" : "apply");
         if (!v->asking && ml_act_proposes(v))
             add_hot(v, &x, ML_REQ_NONE, "tab", "propose");
         add_hot(v, &x, ML_REQ_NONE, "esc", "leave");
+    } else {
+        draw_requests(v);
+    }
+}
+
+/* What ended in the background, until it has been seen: in the message row while that is empty
+ * (whole), else in few words at the right edge of the row above. */
+static void draw_unseen(ml_View *v, int y, bool whole)
+{
+    ml_Rect in = ml_view_row_rect(v, y);
+    ml_Text t = {0};
+    int x = 0;
+
+    if (whole && ml_jobs_unseen(v->ss, false, &t))
+        ml_text_add(&t, ", pane 7 shows it");
+    if (ml_grid_columns(&v->grid, ml_text_z(&t), t.n) > in.w)
+        ml_text_clear(&t);
+    if (t.n == 0 && !ml_jobs_unseen(v->ss, true, &t))
         return;
+    if (!whole) {
+        x = in.w - ml_grid_columns(&v->grid, ml_text_z(&t), t.n) - 1;
+        x = x < 0 ? 0 : x;
+        ml_grid_fill(&v->grid, (ml_Rect){x, y, in.w - x, 1}, ML_ROLE_TEXT);
+        x++;
     }
-    size_t n = v->ss->focus ? ml_act_applicable(v, can, ML_COUNT(can)) : 0;
-    /* all, undo and help keep their places at the end */
-    bool all = false;
-
-    for (size_t k = 0; k < n; k++)
-        all = all || can[k] == ML_REQ_ALL;
-    int keep = 8 + (v->ss->n_done > 0 ? 7 : 0) + (all ? 6 : 0), w = v->grid.w;
-
-    for (size_t k = 0; k < n; k++) {
-        const char *label = ml_key_info[can[k]].label;
-
-        if (!label || can[k] == ML_REQ_UNDO || can[k] == ML_REQ_HELP ||
-            can[k] == ML_REQ_ALL)
-            continue;
-        if (x + (int)strlen(label) + 3 + keep > w)
-            break;
-        add_request(v, &x, can[k]);
-    }
-    add_request(v, &x, all ? ML_REQ_ALL : ML_REQ_SEARCH);
-    if (!v->ss->focus) {
-        ml_Text key = {0};
-
-        if (ml_keymap_first(v->ss->keymap, ML_REQ_COMMAND, &key) &&
-            add_hot(v, &x, ML_REQ_COMMAND, ml_text_z(&key), "open a program"))
-            v->hot[v->n_hot - 1].key = NULL;
-        ml_text_free(&key);
-    }
-    if (v->ss->n_done > 0)
-        add_request(v, &x, ML_REQ_UNDO);
-    add_request(v, &x, ML_REQ_HELP);
+    ml_grid_put_cut(&v->grid, in, x, y, ml_text_z(&t), ML_ROLE_NOTE);
+    ml_text_free(&t);
 }
 
 /* ---- all three */
 
 void ml_view_draw_last(ml_View *v)
 {
-    int y = v->grid.h - 2;
+    int y = v->grid.h - 2, over = 0;
+    bool asked = draw_asked(v, y), told = v->message.n > 0;
 
-    if (draw_asked(v, y)) {
-        if (v->message.n > 0)
-            draw_message(v, y - 1); /* what was run stands in the line that is asked for */
-        else
-            draw_lua(v, y - 1);
-    } else {
-        draw_lua(v, y - 1 - ml_view_last_over(v));
+    if (asked && told)
+        draw_message(v, y - 1); /* what was run stands in the line that is asked for */
+    else if (asked)
+        draw_lua(v, y - 1);
+    else {
+        over = ml_view_last_over(v);
+        draw_lua(v, y - 1 - over);
         draw_message(v, y);
     }
+    draw_unseen(v, asked || told ? y - 1 - over : y, !asked && !told);
     draw_keys(v);
 }

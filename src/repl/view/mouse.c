@@ -2,6 +2,7 @@
  * mouse - what a click, a drag, the wheel ask for where they happen: rows, borders, keys of
  * the bottom line. Source: interaction 10.
  */
+#include "repl/job/jobs.h"
 #include "repl/view/view.h"
 
 static bool inside(ml_Rect r, int x, int y)
@@ -20,9 +21,9 @@ static ml_PaneId pane_at(const ml_View *v, int x, int y)
 /* The row at the place; -1: none is there. */
 static int row_at(ml_View *v, ml_PaneId id, int y)
 {
-    int row = v->pane[id].top + y - v->pane[id].at.y;
+    int row = ml_view_row_at(v, id, y - v->pane[id].at.y);
 
-    return row >= 0 && row < (int)ml_view_rows(v, id)->v.n ? row : -1;
+    return row >= v->pane[id].rows.head && row < (int)ml_view_rows(v, id)->v.n ? row : -1;
 }
 
 /* ---- borders */
@@ -171,6 +172,8 @@ void ml_view_mouse(ml_View *v, ml_EventKind kind, int x, int y)
         if (y != v->hot_y && !ml_act_open(v))
             ml_text_clear(&v->message);
         press(v, x, y);
+        if (v->in == ML_PANE_JOBS)
+            ml_jobs_seen(v->ss);
         break;
     case ML_EVENT_DRAG:
         if (v->drag == ML_DRAG_BORDER)

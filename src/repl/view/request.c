@@ -119,7 +119,7 @@ static void next_level(ml_View *v)
 {
     v->level = (ml_Level)((ml_view_level(v) + 1) % ML_N_LEVELS);
     v->beside = ML_LEVEL_PROGRAM;
-    v->pane[ML_PANE_PROGRAM].fresh = false;
+    ml_view_pane_stale(v, ML_PANE_PROGRAM);
     v->pane[ML_PANE_PROGRAM].left = 0;
     v->pane[ML_PANE_PROGRAM].sync = true;
 }

@@ -5,6 +5,7 @@
 #include "repl/view/view.h"
 
 #include "moonloop/core/base/arena.h"
+#include "repl/job/jobs.h"
 #include "repl/view/pane/touches.h"
 
 /* ---- life */
@@ -104,7 +105,7 @@ static void plain_key(ml_View *v, const ml_Key *k)
     ml_view_request(v, r, count);
 }
 
-void ml_view_key(ml_View *v, const ml_Key *k)
+static void take_key(ml_View *v, const ml_Key *k)
 {
     bool leaving = v->leaving;
 
@@ -127,6 +128,13 @@ void ml_view_key(ml_View *v, const ml_Key *k)
     plain_key(v, k);
     if (leaving && !v->quit)
         v->leaving = false;
+}
+
+void ml_view_key(ml_View *v, const ml_Key *k)
+{
+    take_key(v, k);
+    if (v->in == ML_PANE_JOBS) /* who goes there has seen what ended */
+        ml_jobs_seen(v->ss);
 }
 
 bool ml_view_idle(ml_View *v, int ms)

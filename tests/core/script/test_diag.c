@@ -150,6 +150,7 @@ static const Row ROWS[] = {
 
 /* Codes beside the table. */
 static const Row MORE[] = {
+    {0, "E301", 1, 2, 2, "undefined name `TT`", "@TT.prim_func\ndef f():\n    pass\n"},
     {0, "E112", 3, 19, 7, "does not fit 64 bits",
      HEAD "    A[0] = T.cast(2 ** 70, \"float32\")\n"},
     {0, "E201", 3, 5, 12, "must stand in a `with`", HEAD "    T.block(\"b\")\n"},
@@ -293,6 +294,27 @@ static void at_most_twenty_errors_are_reported(void **state)
     ml_ctx_unref(cx);
 }
 
+/* Spans count code points, a screen columns. */
+static void a_caret_stands_below_wide_letters(void **state)
+{
+    static const char TEXT[] = HEAD "    for 宽é in range(8):\n"
+                                    "        A[宽é] = 宽e + Bé\n";
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Text t = {0};
+    ml_Parsed p = ml_parse(cx, ml_str(TEXT), NULL);
+
+    (void)state;
+    assert_int_equal(p.n_diags, 2);
+    ml_diag_print(&t, &p.diags[0], ml_str(TEXT));
+    assert_non_null(strstr(ml_text_z(&t), "\n 4 |         A[宽é] = 宽e + Bé\n"
+                                          "   |                  ^^^\n"));
+    ml_text_clear(&t);
+    ml_diag_print(&t, &p.diags[1], ml_str(TEXT));
+    assert_non_null(strstr(ml_text_z(&t), "\n   |                        ^^\n"));
+    ml_text_free(&t);
+    ml_ctx_unref(cx);
+}
+
 static void a_poisoned_name_is_silent(void **state)
 {
     static const char TEXT[] =
@@ -312,6 +334,7 @@ int main(void)
         cmocka_unit_test(warnings_do_not_stop),
         cmocka_unit_test(errors_are_collected_and_sorted),
         cmocka_unit_test(at_most_twenty_errors_are_reported),
+        cmocka_unit_test(a_caret_stands_below_wide_letters),
         cmocka_unit_test(a_poisoned_name_is_silent),
     };
 

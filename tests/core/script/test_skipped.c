@@ -36,7 +36,7 @@ static void a_skipped_definition_is_an_error_where_it_is_used(void **state)
         {"v = 16\n>v = Foo()\n" USES, "undefined name `Foo`"},
         {"v = 16\n>v += 1\n" USES, "not part of a script"},
         {"v = 16\n>v, w = Foo()\n" USES, "undefined name `Foo`"},
-        {"v = 16\n>w = v = 3\n" USES, "not part of a script"},
+        {"v = 16\n>w = v = Foo()\n" USES, "undefined name `Foo`"},
         {"v = 16\n>if v > 3:\n    v = 4\n" USES, "not part of a script"},
         {"v = 16\n>if v > 3: v = 4\n" USES, "not part of a script"},
         {">for v in range(3):\n    pass\n" USES, "not part of a script"},
@@ -105,6 +105,7 @@ static void what_does_not_use_it_is_read(void **state)
 {
     static const char *const TEXTS[] = {
         "v = Foo()\nv = 16\n" USES,
+        "w = v = 16\n" USES,
         "v = 16\nprint(v)\n" USES,
         "v = 16\nshape = [v]\nprint(shape)\nv = shape[0]\n" USES,
         "v = 16\ndef g():\n    v = 3\n    return v\n" USES,

@@ -488,6 +488,9 @@ bool ml_ev_is_prim_func(ml_Eval *ev, const ml_Node *nd, bool say); /* by its dec
  * or NULL. */
 void ml_ev_skip(ml_Eval *ev, const ml_Node *s, const char *why);
 void ml_ev_skipped(ml_Eval *ev, const ml_Node *s); /* one that it does not know */
+/* Of a text without a function: E612 in place of all that was said of its other statements,
+ * unless errors tell of what should have been one. */
+void ml_ev_no_program(ml_Eval *ev);
 
 /* ---- functions (eval_func.c) and what comes after them */
 /* The root block and the regions that were left out (complete.c). */

@@ -105,6 +105,16 @@ bool ml_ev_deco_known(ml_Eval *ev, const ml_Node *deco, bool say)
         return true;
     if (root->as.sym->top && root->as.sym->top->val.kind == ML_CV_NS)
         return true;
+    if (say && !root->as.sym->top && root == deco->kids[0]) {
+        const char *name = root->as.sym->name.p;
+        bool module = ml_str_eq(deco->as.sym->name, ml_str("ir_module"));
+
+        ml_report_help(ev->rep,
+                       ml_report(ev->rep, ML_E_E301, root->at, "undefined name `%s`", name),
+                       "an import above names it: from tvm.script import %s as %s",
+                       module ? "ir" : "tir", name);
+        return false;
+    }
     if (say && ml_ev_name(ev, root->as.sym, root->at).kind != ML_CV_POISON)
         ml_report(ev->rep, ML_E_E613, deco->at, "`%s` is no namespace of the dialect",
                   root->as.sym->name.p);

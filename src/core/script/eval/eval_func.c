@@ -413,8 +413,11 @@ static const ml_Module *read_module(ml_Eval *ev, const ml_Ast *ast)
                 ml_push(ev->cx, &funcs, f);
         } else if (s->kind == ML_N_CLASS) {
             class_body(ev, s, &funcs, &attrs);
-        } else if (s->kind == ML_N_ASSIGN && s->n == 2) {
-            constant(ev, s->kids[0], ml_ev_value(ev, s->kids[1]));
+        } else if (s->kind == ML_N_ASSIGN) { /* M = N = 64 */
+            ml_Cv v = ml_ev_value(ev, s->kids[s->n - 1]);
+
+            for (size_t j = 0; j + 1 < s->n; j++)
+                constant(ev, s->kids[j], v);
         } else if (s->kind == ML_N_ANN && s->kids[2] && s->kids[0]->kind == ML_N_NAME) {
             constant(ev, s->kids[0], ml_ev_value(ev, s->kids[2]));
         } else if (s->kind == ML_N_BAD) {
@@ -442,8 +445,8 @@ static const ml_Module *read_module(ml_Eval *ev, const ml_Ast *ast)
     }
     if (ev->lost.line && ev->rep->n_errors == 0)
         ml_report(ev->rep, ML_E_E202, ev->lost, "this has no value that is known here");
-    if (!any && ev->rep->n_errors == 0)
-        ml_report(ev->rep, ML_E_E612, (ml_Place){1, 1, 1, 2}, "no function in the text");
+    if (!any)
+        ml_ev_no_program(ev);
     if (ev->rep->n_errors || !ml_ok(ev->cx))
         return NULL;
     return ml_module_new(ev->cx, funcs.v, funcs.n, attrs);

@@ -1,6 +1,6 @@
 /* eval_skip - other Python in a file, which is passed over: its names have no value from
- * there on, and a program that merely lacks its decorator is no other Python. Source:
- * script 3. */
+ * there on, and a program that merely lacks its decorator is no other Python; a text that
+ * has nothing else is no program. Source: script 3. */
 #include "moonloop/core/script/eval/eval.h"
 
 /* What would define these names is passed over: their uses are errors. */
@@ -84,4 +84,53 @@ void ml_ev_skipped(ml_Eval *ev, const ml_Node *s)
                   "only T.prim_func functions are supported; `%s` has no decorator",
                   name->as.sym->name.p);
     skip_names(ev, &(ml_NodeVec){.v = s->kids, .n = s->n}, s->at, s->as.s.p);
+}
+
+/* Whether something here is written as programs are: what is said of the rest then helps. */
+static bool has_signs(const ml_Eval *ev)
+{
+    static const char *const SIGNS[] = {"prim_func", "ir_module"},
+                             *const OLDER[] = {"script", "tir"}; /* @tvm.script.tir */
+    bool deco = false;
+
+    for (size_t k = 0; k < ev->rep->codes.n; k++)
+        if (ev->rep->codes.v[k] == ML_E_E613)
+            return true;
+    for (const ml_Tok *t = ev->lx->toks; t->kind != ML_TOK_EOF; t++) {
+        deco = t->kind == ML_TOK_OP ? deco || t->op == ML_OPR_AT
+                                    : deco && t->kind != ML_TOK_NEWLINE;
+        if (t->kind != ML_TOK_NAME)
+            continue;
+        for (size_t k = 0; k < ML_COUNT(SIGNS); k++)
+            if (ml_str_eq(t->as.sym->name, ml_str(SIGNS[k])) ||
+                (deco && ml_str_eq(t->as.sym->name, ml_str(OLDER[k]))))
+                return true;
+        if (ml_str_eq(t->as.sym->name, ml_str("T")) && t[1].op == ML_OPR_DOT)
+            return true;
+    }
+    return false;
+}
+
+void ml_ev_no_program(ml_Eval *ev)
+{
+    ml_Place at = {1, 1, 1, 2};
+    const char *help = "a program is a function below @T.prim_func, or a class of such "
+                       "functions below @I.ir_module";
+    const char *why = "";
+
+    if (ev->rep->n_errors && (!ev->opts->file_mode || has_signs(ev)))
+        return;
+    for (size_t k = 0; k < ev->rep->diags.n; k++) {
+        const ml_Diag *d = &ev->rep->diags.v[k];
+
+        if (d->warning && strncmp(d->message, "depends on", 10) == 0) {
+            at = (ml_Place){d->span.line, d->span.col, d->span.end_line, d->span.end_col};
+            why = " itself; the one here";
+            help = d->message;
+        }
+    }
+    ml_report_cut(ev->rep, 0);
+    ml_report_help(ev->rep,
+                   ml_report(ev->rep, ML_E_E612, at, "no function in the text%s", why),
+                   "%s", help);
 }

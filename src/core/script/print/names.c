@@ -7,6 +7,7 @@
  */
 #include "moonloop/core/script/print/print.h"
 
+#include "moonloop/core/base/letters.h"
 #include "moonloop/core/base/utf8.h"
 
 /* Sorted; Python's keywords and what the text itself uses. */
@@ -46,20 +47,29 @@ const char *ml_name_sanitize(ml_Ctx *cx, const char *hint, bool is_buffer)
 {
     if (!hint || !*hint)
         return is_buffer ? "buffer" : "v";
-    bool digit = hint[0] >= '0' && hint[0] <= '9';
-    const char *c = hint;
-    while (is_word(*c))
-        c++;
-    if (!*c && !digit)
+    const char *p = hint, *end = hint + strlen(hint);
+    size_t n;
+
+    while (p < end && (n = ml_letter(p, end, p == hint)) > 0)
+        p += n;
+    if (p == end)
         return hint;
-    size_t n = strlen(hint);
-    char *s = ml_alloc(cx, n + 2);
-    size_t at = 0;
-    if (digit)
-        s[at++] = '_';
-    for (size_t k = 0; k < n; k++)
-        s[at++] = is_word(hint[k]) ? hint[k] : '_';
-    s[at] = 0;
+    char *s = ml_alloc(cx, (size_t)(end - hint) + 2), *to = s;
+
+    if (!ml_letter(hint, end, true) && ml_letter(hint, end, false))
+        *to++ = '_'; /* a digit */
+    for (p = hint; p < end; p += n) {
+        bool stays = (n = ml_letter(p, end, false)) > 0;
+
+        if (!stays && (n = ml_utf8_length(p, end)) == 0)
+            n = 1;
+        if (stays)
+            memcpy(to, p, n);
+        else
+            *to = '_';
+        to += stays ? n : 1;
+    }
+    *to = '\0';
     return s;
 }
 

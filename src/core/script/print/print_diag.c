@@ -3,9 +3,13 @@
  * marks.
  *
  * Columns of spans count code points, a tab as one; lines are shown with tabs as single
- * blanks, so that carets stand where they belong. Source: script 14.
+ * blanks, and a caret stands below each column that what it marks takes on a screen.
+ * Source: script 14.
  */
 #include "moonloop/core/script/script.h"
+
+#include "moonloop/core/base/columns.h"
+#include "moonloop/core/base/utf8.h"
 
 typedef struct Place { /* one mark on one line */
     uint32_t line, col, end_col;
@@ -38,6 +42,25 @@ static uint32_t code_points(ml_Str s)
     uint32_t n = 0;
     for (size_t k = 0; k < s.n; k++)
         n += ((unsigned char)s.p[k] & 0xC0) != 0x80;
+    return n;
+}
+
+/* Columns of a screen that the code points [from, to) of the line take, both from 1; one
+ * each behind its end. */
+static size_t columns_of(ml_Str s, uint32_t from, uint32_t to)
+{
+    uint32_t at = 1;
+    size_t n = 0;
+
+    for (size_t k = 0, bytes; at < to; at++, k += bytes) {
+        int c = k < s.n ? ml_char_columns(s.p + k, s.n - k, &bytes) : 1;
+
+        if (k >= s.n)
+            bytes = 0;
+        else if ((unsigned char)s.p[k] < 0x20 || s.p[k] == 0x7f)
+            c = 1; /* shown as a blank */
+        n += at >= from ? (size_t)c : 0;
+    }
     return n;
 }
 
@@ -99,13 +122,16 @@ static bool same_file(const ml_Span *a, const ml_Span *b)
     return a->file == b->file || (a->file && b->file && ml_streq(a->file, b->file));
 }
 
+/* Bytes that are no text, which E110 is about, are a column each, too. */
 static void show_line(ml_Text *out, ml_Str line)
 {
     while (line.n > 0 && (line.p[line.n - 1] == ' ' || line.p[line.n - 1] == '\t'))
         line.n--;
-    for (size_t k = 0; k < line.n; k++) {
-        unsigned char c = (unsigned char)line.p[k];
-        ml_text_char(out, c < 0x20 || c == 0x7F ? ' ' : line.p[k]);
+    for (const char *p = line.p, *end = line.p + line.n; p < end;) {
+        unsigned char c = (unsigned char)*p;
+        size_t n = ml_utf8_length(p, end);
+        ml_text_utf8(out, c < 0x20 || c == 0x7F ? " " : p, n ? n : 1);
+        p += n ? n : 1;
     }
 }
 
@@ -124,16 +150,18 @@ static void show_places(ml_Text *out, ml_Str source, const Place *places, size_t
     ml_text_fmt(out, "%*s |\n", width + 1, "");
     for (size_t k = 0; k < n; k++) {
         const Place *p = &places[k];
-        ml_Str line;
-        if (p->line != shown && line_at(source, p->line, &line)) {
+        ml_Str line = {0};
+        if (line_at(source, p->line, &line) && p->line != shown) {
             ml_text_fmt(out, " %*u | ", width, (unsigned)p->line);
             show_line(out, line);
             ml_text_char(out, '\n');
             shown = p->line;
         }
         ml_text_fmt(out, "%*s | ", width + 1, "");
-        ml_text_repeat(out, ' ', p->col - 1);
-        ml_text_repeat(out, p->main ? '^' : '-', p->end_col - p->col);
+        size_t under = columns_of(line, p->col, p->end_col);
+
+        ml_text_repeat(out, ' ', columns_of(line, 1, p->col));
+        ml_text_repeat(out, p->main ? '^' : '-', under ? under : 1);
         if (p->text) {
             ml_text_char(out, ' ');
             ml_text_add(out, p->text);

@@ -6,6 +6,8 @@
  */
 #include "moonloop/core/script/print/print.h"
 
+#include "moonloop/core/base/columns.h"
+
 /* ---- output */
 static const ml_PrintOpts DEFAULTS = {.spelling = -1};
 
@@ -121,9 +123,14 @@ void ml_pr_underline(ml_Printer *p, const ml_Stmt *s, uint32_t col, uint32_t len
     }
     if (!found)
         return;
+    const char *line = ml_text_z(p->out) + p->line_start;
+    size_t left = p->out->n - p->line_start, before = col - 1 < left ? col - 1 : left;
+    int blanks = ml_text_columns(line, before);
+    int under = ml_text_columns(line + before, len < left - before ? len : left - before);
+
     new_line(p);
-    ml_text_repeat(p->out, ' ', col - 1);
-    ml_text_repeat(p->out, '^', len > 0 ? len : 1);
+    ml_text_repeat(p->out, ' ', (size_t)blanks);
+    ml_text_repeat(p->out, '^', under > 0 ? (size_t)under : 1);
     ml_push(p->cx, &p->underlines, p->line);
 }
 

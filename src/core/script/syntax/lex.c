@@ -251,6 +251,9 @@ static void op_token(ml_Lexer *x)
     }
     if (*x->p == 0)
         ml_lex_bad_bytes(x, line, col, "a NUL byte in the text");
+    else if ((unsigned char)*x->p < ' ' || *x->p == 0x7f)
+        ml_report(x->rep, ML_E_E100, (ml_Place){line, col, line, col + 1},
+                  "unexpected control character U+%04X", (unsigned)*x->p);
     else
         ml_report(x->rep, ML_E_E100, (ml_Place){line, col, line, col + 1},
                   "unexpected character `%c`", *x->p);

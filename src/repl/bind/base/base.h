@@ -128,6 +128,13 @@ void *bind_new_in(lua_State *L, const BindClass *c, size_t size, BindSpace *sp);
 void *bind_test(lua_State *L, int idx, const BindClass *c); /* NULL: another thing */
 const BindClass *bind_class_of(lua_State *L, int idx);      /* NULL: none of ours */
 void *bind_check(lua_State *L, int idx, const BindClass *c);
+/* What __index does with a name, or another key, at 2 that the object at 1 does not have: they
+ * raise unknown-name. */
+_Noreturn int bind_no_member(lua_State *L, const BindClass *c);
+_Noreturn int bind_no_element(lua_State *L, const BindClass *c);
+/* unknown(where, name, table): raises the same of a name in a table of moon */
+int bind_no_name(lua_State *L);
+int bind_no_field_set(lua_State *L); /* __newindex; upvalue: the class */
 /* Adds the functions to the table on top of the stack. */
 void bind_functions(lua_State *L, const luaL_Reg *fns);
 

@@ -201,7 +201,16 @@ void bind_functions(lua_State *L, const luaL_Reg *fns)
     luaL_setfuncs(L, fns, 0);
 }
 
-/* __index: methods, then fields. Upvalues: the table of methods, the class. */
+static bool is_field(const BindClass *c, const char *name)
+{
+    for (size_t k = 0; c->fields && c->fields[k]; k++)
+        if (ml_streq(c->fields[k], name))
+            return true;
+    return false;
+}
+
+/* __index: methods, then fields; nil for a field that this object lacks. Upvalues: the table
+ * of methods, the class. */
 static int index_object(lua_State *L)
 {
     const BindClass *c = lua_touserdata(L, lua_upvalueindex(2));
@@ -217,6 +226,11 @@ static int index_object(lua_State *L)
 
     if (c->get && (named || c->any_key) && c->get(L, named ? lua_tostring(L, 2) : NULL))
         return 1;
+    lua_settop(L, 2);
+    if (named && !is_field(c, lua_tostring(L, 2)))
+        bind_no_member(L, c);
+    if (!named && !c->any_key)
+        bind_no_element(L, c);
     lua_pushnil(L);
     return 1;
 }
@@ -295,11 +309,14 @@ void bind_class(lua_State *L, const BindClass *c)
     for (size_t k = 0; c->fields && c->fields[k]; k++)
         bind_set_bool(L, c->fields[k], true);
     lua_setfield(L, -3, "fields");
+    lua_pushvalue(L, -1);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)c);
+    lua_pushcclosure(L, index_object, 2);
+    lua_setfield(L, -3, "__index");
+    lua_pushlightuserdata(L, (void *)(uintptr_t)c);
+    lua_pushcclosure(L, bind_no_field_set, 1);
+    lua_setfield(L, -3, "__newindex");
     if (c->methods || c->get) {
-        lua_pushvalue(L, -1);
-        lua_pushlightuserdata(L, (void *)(uintptr_t)c);
-        lua_pushcclosure(L, index_object, 2);
-        lua_setfield(L, -3, "__index");
         lua_pushvalue(L, -1);
         lua_pushlightuserdata(L, (void *)(uintptr_t)c);
         lua_pushcclosure(L, pairs_object, 2);

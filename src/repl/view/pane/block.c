@@ -112,7 +112,8 @@ static void put_flags(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
     ml_ctx_unref(cx);
 }
 
-static void put_block(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
+/* `flags`: what holds of it, which takes a while; else an empty row in its place. */
+static void put_block(ml_Rows *r, const ml_Shown *sh, const ml_Block *b, bool flags)
 {
     put_iters(r, sh, b);
     if (!ml_is_true(b->predicate)) {
@@ -122,7 +123,10 @@ static void put_block(ml_Rows *r, const ml_Shown *sh, const ml_Block *b)
     }
     put_regions(r, sh, "reads", b->reads, b->n_reads);
     put_regions(r, sh, "writes", b->writes, b->n_writes);
-    put_flags(r, sh, b);
+    if (flags)
+        put_flags(r, sh, b);
+    else
+        ml_rows_end(r);
     for (size_t k = 0; k < ml_dict_count(b->annotations); k++) {
         ml_Text t = {0};
 
@@ -226,10 +230,38 @@ void ml_pane_block(ml_View *v, ml_Rows *r)
     if (st && st->kind == ML_STMT_FOR)
         put_loop(r, &sh, ml_as_for(st));
     else if (st && ml_index_parent(sh.p.index, v->node))
-        put_block(r, &sh, ml_as_block(st));
+        put_block(r, &sh, ml_as_block(st), true);
     else
         for (uint32_t k = 0; k < sh.p.mod->n; k++)
             if (st ? k == ml_index_func(sh.p.index, v->node)
                    : !ml_schedule_func(sh.s) || k == ml_schedule_func_pos(sh.s))
                 put_func(r, &sh, sh.p.mod->funcs[k]);
+}
+
+void ml_pane_block_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    enum { MOST_COLUMNS = 48, MOST_BLOCKS = 64, MOST_ROWS = 12 }; /* of a loop */
+    ml_StmtVec nests = {0}, blocks = {0};
+    ml_Shown sh;
+
+    if (!v->ss->focus || !ml_pane_shows(v, r, &sh))
+        return;
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    ml_pane_nests(cx, &sh, &nests);
+    for (size_t k = 0; k < nests.n; k++) {
+        ml_all_blocks(cx, nests.v[k], &blocks);
+        if (nests.v[k]->kind != ML_STMT_FOR)
+            continue;
+        ml_rows_reset(r);
+        put_loop(r, &sh, ml_as_for(nests.v[k]));
+        ml_want_rows(out, r, MOST_COLUMNS);
+    }
+    out->rows = out->rows > MOST_ROWS ? MOST_ROWS : out->rows;
+    for (size_t k = 0; k < blocks.n && k < MOST_BLOCKS; k++) {
+        ml_rows_reset(r);
+        put_block(r, &sh, ml_as_block(blocks.v[k]), false);
+        ml_want_rows(out, r, MOST_COLUMNS);
+    }
+    ml_ctx_unref(cx);
 }

@@ -222,50 +222,80 @@ static ml_Uid other_end(const Flow *f, const Line *l)
     return 0;
 }
 
-void ml_pane_dataflow(ml_View *v, ml_Rows *r)
+/* The buffers of what lies at and below a node; NULL: of all that is shown. */
+static void put_flow(Flow *f, const ml_Stmt *st)
 {
     enum { NAME = 16 };
-    Flow f = {.r = r};
-    const ml_Stmt *st;
+    ml_Rows *r = f->r;
     int name = 0;
 
-    if (!ml_pane_shows(v, r, &f.sh))
-        return;
-    st = ml_pane_selected(v, &f.sh);
-    f.seen = ml_map_new(r->cx);
-    if (st && st->kind == ML_STMT_BLOCK && ml_index_parent(f.sh.p.index, v->node))
-        f.selected = v->node;
+    f->seen = ml_map_new(r->cx);
     if (st)
-        gather(&f, st);
-    for (uint32_t k = 0; !st && k < f.sh.p.mod->n; k++)
-        if (!ml_schedule_func(f.sh.s) || k == ml_schedule_func_pos(f.sh.s))
-            gather(&f, f.sh.p.mod->funcs[k]->body);
-    Line *lines = ML_ARRAY(r->cx, Line, f.buffers.n + 1);
+        gather(f, st);
+    for (uint32_t k = 0; !st && k < f->sh.p.mod->n; k++)
+        if (!ml_schedule_func(f->sh.s) || k == ml_schedule_func_pos(f->sh.s))
+            gather(f, f->sh.p.mod->funcs[k]->body);
+    Line *lines = ML_ARRAY(r->cx, Line, f->buffers.n + 1);
 
-    for (size_t k = 0; k < f.buffers.n; k++) {
+    for (size_t k = 0; k < f->buffers.n; k++) {
         Line *l = &lines[k];
 
-        *l = line_of(&f, f.buffers.v[k]);
-        name = ml_wider(name, ml_pane_name(&f.sh, l->buffer->uid), NAME);
+        *l = line_of(f, f->buffers.v[k]);
+        name = ml_wider(name, ml_pane_name(&f->sh, l->buffer->uid), NAME);
     }
-    for (size_t k = 0; k < f.buffers.n; k++) {
+    for (size_t k = 0; k < f->buffers.n; k++) {
         const Line *l = &lines[k];
         ml_Row *row;
 
-        ml_rows_put(r, ML_ROLE_BUFFER, "%s", ml_pane_name(&f.sh, l->buffer->uid));
+        ml_rows_put(r, ML_ROLE_BUFFER, "%s", ml_pane_name(&f->sh, l->buffer->uid));
         ml_rows_pad(r, name + 2, 1);
-        put_names(&f, &l->writers, l->is_param ? "input" : "nobody");
+        put_names(f, &l->writers, l->is_param ? "input" : "nobody");
         ml_rows_put(r, ML_ROLE_TEXT, " → ");
-        put_names(&f, &l->readers, l->is_param ? "output" : "nobody");
-        put_distance(&f, l);
+        put_names(f, &l->readers, l->is_param ? "output" : "nobody");
+        put_distance(f, l);
         ml_rows_put(r, ML_ROLE_TEXT, "   %s", l->shape);
         ml_rows_put(r, ML_ROLE_NUMBER, "  %s", l->bytes);
         ml_rows_put(r, ML_ROLE_DIM, "  %s", l->where);
         row = ml_rows_end(r);
-        row->key = ml_pane_name(&f.sh, l->buffer->uid);
-        row->node = other_end(&f, l);
+        row->key = ml_pane_name(&f->sh, l->buffer->uid);
+        row->node = other_end(f, l);
     }
+}
+
+void ml_pane_dataflow(ml_View *v, ml_Rows *r)
+{
+    Flow f = {.r = r};
+    const ml_Stmt *st;
+
+    if (!ml_pane_shows(v, r, &f.sh))
+        return;
+    st = ml_pane_selected(v, &f.sh);
+    if (st && st->kind == ML_STMT_BLOCK && ml_index_parent(f.sh.p.index, v->node))
+        f.selected = v->node;
+    put_flow(&f, st);
     if (f.buffers.n == 0)
         ml_pane_say(v, r, ML_PANE_DATAFLOW, ML_ROLE_DIM,
                     "no block here reads or writes a buffer");
+}
+
+void ml_pane_dataflow_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    enum { MOST_COLUMNS = 56, MOST_ROWS = 12 };
+    ml_StmtVec nests = {0};
+    ml_Shown sh;
+
+    if (!v->ss->focus || !ml_pane_shows(v, r, &sh))
+        return;
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    ml_pane_nests(cx, &sh, &nests);
+    for (size_t k = 0; k < nests.n; k++) {
+        Flow f = {.r = r, .sh = sh};
+
+        ml_rows_reset(r);
+        put_flow(&f, nests.v[k]);
+        ml_want_rows(out, r, MOST_COLUMNS);
+    }
+    out->rows = out->rows > MOST_ROWS ? MOST_ROWS : out->rows;
+    ml_ctx_unref(cx);
 }

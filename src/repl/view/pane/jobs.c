@@ -67,3 +67,16 @@ void ml_pane_jobs(ml_View *v, ml_Rows *r)
         put_job(r, &j);
     put_log(r, ml_text_z(&v->log));
 }
+
+/* Some of the log: it grows with each line that is run. */
+void ml_pane_jobs_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    enum { LOG = 6, COLUMNS = 56 };
+    ml_JobInfo j;
+
+    (void)r;
+    while (ml_job_info(v->ss, (size_t)out->rows, &j))
+        out->rows++;
+    out->rows = 2 * out->rows + LOG;
+    out->columns = COLUMNS;
+}

@@ -244,3 +244,29 @@ void ml_pane_memory(ml_View *v, ml_Rows *r)
                     "what this loop touches is not known");
     ml_ctx_unref(m.cx);
 }
+
+/* Counted from regions, where there are some: what is told of a loop takes longer to find. */
+void ml_pane_memory_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    enum { COLUMNS = 64, MOST_ROWS = 24, HEADS = 2, COUNTED = 4 };
+    ml_StmtVec nests = {0};
+    ml_Shown sh;
+
+    if (!v->ss->focus || !ml_pane_shows(v, r, &sh))
+        return;
+    ml_pane_nests(r->cx, &sh, &nests);
+    for (size_t k = 0; k < nests.n; k++) {
+        ml_StmtVec blocks = {0};
+        int n = HEADS;
+
+        ml_all_blocks(r->cx, nests.v[k], &blocks);
+        for (size_t m = 0; m < blocks.n && n < MOST_ROWS; m++) {
+            const ml_Block *b = ml_as_block(blocks.v[m]);
+
+            n += (int)(b->n_reads + b->n_writes) * (1 + COUNTED);
+        }
+        n = n > MOST_ROWS || blocks.n == 0 ? MOST_ROWS : n;
+        out->rows = n > out->rows ? n : out->rows;
+    }
+    out->columns = COLUMNS;
+}

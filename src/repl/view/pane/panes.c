@@ -80,8 +80,9 @@ bool ml_panes_idle(ml_View *v, int ms)
 
     if (changes != ml_pane_kept(v)->jobs_changes) {
         v->kept->jobs_changes = changes;
-        v->pane[ML_PANE_JOBS].fresh = v->pane[ML_PANE_STEPS].fresh = false;
-        v->pane[ML_PANE_PERF].fresh = false; /* a time came in, or a check */
+        ml_view_pane_stale(v, ML_PANE_JOBS);
+        ml_view_pane_stale(v, ML_PANE_STEPS); /* a time came in, or a check */
+        ml_view_pane_stale(v, ML_PANE_PERF);
     }
     bool counts = ml_pane_counts_idle(v, ms), texts = ml_pane_texts_idle(v, ms);
 
@@ -149,6 +150,49 @@ const char *ml_pane_expr(ml_Rows *r, const ml_Shown *sh, const ml_Expr *e)
         return ml_format(r->cx, "%lld", (long long)e->as.i);
     ml_print_expr(r->cx, &t, e, &o);
     return ml_text_into(r->cx, &t);
+}
+
+enum { MOST_NESTS = 64 };
+typedef struct Nests {
+    ml_Ctx *cx;
+    ml_StmtVec *out;
+} Nests;
+
+static void visit_nest(const ml_Stmt *st, bool in_init, void *user)
+{
+    Nests *n = user;
+
+    if (in_init || n->out->n >= MOST_NESTS || !(st->has_block || st->has_loop))
+        return;
+    if (st->kind == ML_STMT_FOR || st->kind == ML_STMT_BLOCK)
+        ml_push(n->cx, n->out, st);
+    else
+        ml_stmt_children(st, visit_nest, n);
+}
+
+void ml_pane_nests(ml_Ctx *cx, const ml_Shown *sh, ml_StmtVec *out)
+{
+    Nests n = {cx, out};
+    bool all = !ml_schedule_func(sh->s);
+
+    for (uint32_t k = 0; k < sh->p.mod->n; k++) {
+        const ml_Func *f = sh->p.mod->funcs[k];
+        const ml_Block *root = ml_func_root(f);
+
+        if (all || k == ml_schedule_func_pos(sh->s))
+            visit_nest(root ? root->body : f->body, false, &n);
+    }
+}
+
+void ml_want_rows(ml_Want *w, const ml_Rows *r, int most)
+{
+    w->rows = (int)r->v.n > w->rows ? (int)r->v.n : w->rows;
+    for (size_t k = 0; k < r->v.n; k++) {
+        int n = (int)ml_columns(r->v.v[k].text) + 2;
+
+        w->columns = n > w->columns ? n : w->columns;
+    }
+    w->columns = w->columns > most ? most : w->columns;
 }
 
 ml_CellRole ml_loop_role(ml_ForKind kind)

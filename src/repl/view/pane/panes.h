@@ -30,6 +30,10 @@ const char *ml_pane_name(const ml_Shown *sh, ml_Uid uid);
 const char *ml_pane_loop_name(const ml_Shown *sh, const ml_For *f);
 /* An expression as people read it, in r's context. */
 const char *ml_pane_expr(ml_Rows *r, const ml_Shown *sh, const ml_Expr *e);
+/* The nests that are shown, one statement each, in the order of the text; at most 64. */
+void ml_pane_nests(ml_Ctx *cx, const ml_Shown *sh, ml_StmtVec *out);
+/* Rows and columns at least those of r, but no more than `most` columns. */
+void ml_want_rows(ml_Want *w, const ml_Rows *r, int most);
 ml_CellRole ml_loop_role(ml_ForKind kind);
 /* A sentence instead of rows, folded to the pane. */
 void ml_pane_say(ml_View *v, ml_Rows *r, ml_PaneId id, ml_CellRole role, const char *text);
@@ -64,7 +68,9 @@ extern const ml_PaneKind ml_panes[ML_N_PANES]; /* panes.def */
  * is not fresh afterwards. */
 bool ml_panes_idle(ml_View *v, int ms);
 void ml_panes_free(ml_View *v); /* what they keep */
-#define ML_PANE(id, title, fn, ...) ml_PaneRows fn;
+#define ML_PANE(id, title, rows, by_node, wants, ...)                                      \
+    ml_PaneRows rows;                                                                      \
+    ml_PaneWants wants;
 #include "repl/view/keys/panes.def"
 #undef ML_PANE
 /* The columns that pane 1 shows after | was pressed: all, or one after the other. */

@@ -2,8 +2,8 @@
  * perf - pane 6: what the versions reached, and what the machine can do.
  *
  * One bar per timed version, the longest for the fastest; below them the same as points
- * under the roofs of the machine. What is known of the machine is shown; nothing is
- * measured for it. Source: interaction 8, 10.
+ * under the roofs of the machine, whole or not at all. What is known of the machine is
+ * shown; nothing is measured for it. Source: interaction 8, 10.
  */
 #include <limits.h>
 #include <math.h>
@@ -72,22 +72,39 @@ static void put_versions(ml_View *v, ml_Rows *r, const ml_Shown *sh, TimedList *
     *out = list;
 }
 
-/* The timed versions under the roofs that were measured before. */
+enum { ROOF_ROWS = 11, ROOF_LEAST = 8, ROOF_NARROWEST = 24, ROOF_WIDEST = 72 };
+
+/* Whether there are roofs for one function, measured before. */
+static bool has_roofs(ml_View *v, ml_Rows *r, const ml_Shown *sh)
+{
+    const ml_Machine *m = ml_machine_known(r->cx, ml_host_engine(v->ss->host));
+
+    if (m == NULL)
+        ml_error_clear(r->cx);
+    return m && m->full && (ml_schedule_func(sh->s) || sh->p.mod->n == 1);
+}
+
+/* The timed versions under the roofs, below the rows that there are. */
 static void put_roofs(ml_View *v, ml_Rows *r, const ml_Shown *sh, const TimedList *list)
 {
-    enum { HEIGHT = 11, NARROWEST = 24 };
     ml_Engine *e = ml_host_engine(v->ss->host);
-    const ml_Machine *m = ml_machine_known(r->cx, e);
     int width = ml_pane_width(v, ML_PANE_PERF) - 1;
+    int height = ml_view_room(v, ML_PANE_PERF) - (int)r->v.n - 1;
     uint32_t at = ml_schedule_func(sh->s) ? ml_schedule_func_pos(sh->s) : 0;
     ml_TimingOpts o = {0};
     ml_Roofline line;
     ml_Text t = {0};
     ml_Ctx *cx;
 
-    if (!m || !m->full || width < NARROWEST ||
-        (!ml_schedule_func(sh->s) && sh->p.mod->n != 1))
+    if (!has_roofs(v, r, sh))
         return;
+    if (height < ROOF_LEAST || width < ROOF_NARROWEST) {
+        ml_pane_say(v, r, ML_PANE_PERF, ML_ROLE_DIM,
+                    v->zoomed || v->size <= ML_SIZE_ONE
+                        ? "the roofline finds no room here: :roofline"
+                        : "the roofline wants more room: z, or :roofline");
+        return;
+    }
     cx = ml_ctx_fork(ml_schedule_ctx(sh->s));
     ml_ctx_set_limit(cx, 0);
     if (ml_roofline_roofs(cx, e, sh->s, at, &o, &line)) {
@@ -99,7 +116,8 @@ static void put_roofs(ml_View *v, ml_Rows *r, const ml_Shown *sh, const TimedLis
                         ((ml_RoofPoint){list->v[k].version, seconds,
                                         list->v[k].version == sh->version}));
         }
-        ml_roofline_draw(&line, width < 72 ? width : 72, HEIGHT, &t);
+        ml_roofline_draw(&line, width < ROOF_WIDEST ? width : ROOF_WIDEST,
+                         height < ROOF_ROWS ? height : ROOF_ROWS, &t);
         ml_rows_add(r, ML_ROLE_TEXT, "%s", "");
         ml_rows_add_lines(r, ML_ROLE_TEXT, ml_text_z(&t));
     }
@@ -136,4 +154,20 @@ void ml_pane_perf(ml_View *v, ml_Rows *r)
     put_versions(v, r, &sh, &list);
     put_roofs(v, r, &sh, &list);
     put_machine(v, r);
+}
+
+void ml_pane_perf_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    ml_Shown sh;
+    ml_Step step;
+
+    if (!v->ss->focus || !ml_pane_shows(v, r, &sh))
+        return;
+    for (int k = 0, n = ml_schedule_n_versions(sh.s); k < n; k++)
+        out->rows += ml_version_step(sh.s, k, &step) && step.speed;
+    out->rows += out->rows == 0;
+    out->rows += has_roofs(v, r, &sh) ? ROOF_ROWS + 1 : 0;
+    put_machine(v, r);
+    out->rows += (int)r->v.n;
+    ml_want_rows(out, r, ROOF_WIDEST);
 }

@@ -112,25 +112,80 @@ static void put_machine(ml_Rows *r, ml_Str text, bool is_asm)
     }
 }
 
-static void put_code(ml_View *v, ml_Rows *r, const ml_PaneText *t)
+/* What of an instruction fits into so many columns, up to a blank where there is one; the
+ * rest stays in *text. Machine code is ASCII. */
+static ml_Str take_piece(ml_Str *text, size_t room)
+{
+    size_t n = text->n <= room ? text->n : room, begin = strspn(text->p, " ");
+    size_t cut = n;
+
+    while (n < text->n && cut > begin && text->p[cut] != ' ')
+        cut--;
+    ml_Str piece = {text->p, cut > begin ? cut : n};
+
+    text->p += piece.n;
+    text->n -= piece.n;
+    while (text->n > 0 && *text->p == ' ') {
+        text->p++;
+        text->n--;
+    }
+    return piece;
+}
+
+/* An instruction over as many rows as it takes: none goes on out of sight. */
+static void put_instruction(ml_Rows *r, const ml_TextLine *l, int width, ml_CellRole number,
+                            int columns)
+{
+    enum { INDENT = 4, SHOWN = 1, HANGS = 6, LEAST = 16 };
+    ml_Str text = l->text;
+    int room = columns - width - 1;
+
+    if (strspn(text.p, " ") == INDENT) {
+        text.p += INDENT - SHOWN;
+        text.n -= INDENT - SHOWN;
+    }
+    for (bool first = true; first || text.n > 0; first = false) {
+        int left = first ? room : room - HANGS;
+
+        ml_rows_put_line_number(r, first ? l->line : 0, width, number);
+        ml_rows_put(r, ML_ROLE_TEXT, "%*s", first ? 0 : HANGS, "");
+        put_machine(r, take_piece(&text, (size_t)(left > LEAST ? left : LEAST)), true);
+        ml_Row *row = ml_rows_end(r);
+
+        row->node = l->node;
+        row->line = l->line;
+    }
+}
+
+static void put_code(ml_View *v, ml_Rows *r, ml_PaneId id, const ml_PaneText *t)
 {
     bool beside = v->beside != ML_LEVEL_PROGRAM && ml_view_beside_fits(v);
-    size_t most = 0;
+    size_t most = 0, k = 0;
     int width;
 
-    for (size_t k = 0; k < t->n; k++)
-        most = t->lines[k].line > most ? t->lines[k].line : most;
+    for (size_t n = 0; n < t->n; n++)
+        most = t->lines[n].line > most ? t->lines[n].line : most;
     width = ml_digits(most);
-    for (size_t k = 0; k < t->n; k++) {
+    if (t->level == ML_LEVEL_ASM && t->n > 0) { /* what it comes to stays in sight */
+        const ml_Str sum = t->lines[k++].text;
+
+        ml_pane_say(v, r, id, ML_ROLE_STRONG, ml_strdup(r->cx, sum));
+        r->head = (int)r->v.n;
+    }
+    for (; k < t->n; k++) {
         const ml_TextLine *l = &t->lines[k];
+        ml_CellRole number = beside ? role_of_line(l->line) : ML_ROLE_DIM;
         ml_Row *row;
 
-        ml_rows_put_line_number(r, l->line, width,
-                                beside ? role_of_line(l->line) : ML_ROLE_DIM);
+        if (t->level == ML_LEVEL_ASM) {
+            put_instruction(r, l, width, number, ml_pane_width(v, id) - 2);
+            continue;
+        }
+        ml_rows_put_line_number(r, l->line, width, number);
         if (t->level == ML_LEVEL_LOWERED)
             ml_rows_put_script(r, l->text.p, l->text.n, v->marked, ML_MAX_MARKED);
         else
-            put_machine(r, l->text, t->level == ML_LEVEL_ASM);
+            put_machine(r, l->text, false);
         row = ml_rows_end(r);
         row->node = l->node;
         row->line = l->line;
@@ -150,7 +205,7 @@ static void put_level(ml_View *v, ml_Rows *r, ml_PaneId id, const ml_Shown *sh,
     const ml_PaneText *t = ml_pane_text(v, sh->s, sh->version, level);
 
     switch (t->state) {
-    case ML_TEXT_READY: put_code(v, r, t); return;
+    case ML_TEXT_READY: put_code(v, r, id, t); return;
     case ML_TEXT_FAILED: put_failure(v, r, id, t); return;
     case ML_TEXT_WAITING:
     case ML_TEXT_COMPILING:
@@ -195,4 +250,44 @@ void ml_pane_program_title(ml_View *v, ml_Text *out)
 
     if (NAMES[ml_view_level(v)])
         ml_text_add(out, NAMES[ml_view_level(v)]);
+}
+
+/* Code has more lines than any screen; what is compiled still wants as many. */
+static void want_code(ml_Want *out)
+{
+    enum { ROWS = 200, COLUMNS = 64 };
+
+    *out = (ml_Want){.rows = ROWS, .columns = COLUMNS};
+}
+
+/* The columns that hold nine lines in ten: declarations are longer than all else. */
+void ml_pane_program_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    enum { MOST = 200 };
+    size_t of_width[MOST + 1] = {0}, seen = 0;
+    ml_Shown sh;
+    const ml_PaneText *t;
+
+    if (!v->ss->focus || !ml_pane_shows(v, r, &sh))
+        return;
+    if (ml_view_level(v) != ML_LEVEL_PROGRAM) {
+        want_code(out);
+        return;
+    }
+    t = ml_pane_text(v, sh.s, sh.version, ML_LEVEL_PROGRAM);
+    for (size_t k = 0; k < t->n; k++) {
+        int n = ml_text_columns(t->lines[k].text.p, t->lines[k].text.n);
+
+        of_width[n < MOST ? n : MOST]++;
+    }
+    while (out->columns < MOST && (seen += of_width[out->columns]) * 10 < t->n * 9)
+        out->columns++;
+    out->rows = (int)t->n;
+    out->columns += ml_digits(t->n) + 4; /* the number, the bar, the cursor's mark */
+}
+
+void ml_pane_beside_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    (void)v, (void)r;
+    want_code(out);
 }

@@ -135,3 +135,16 @@ void ml_pane_steps(ml_View *v, ml_Rows *r)
     for (size_t k = 0; k < order.n; k++)
         put_step(r, &sh, &order.v[k], column);
 }
+
+void ml_pane_steps_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    enum { EACH = 4, COLUMNS = 40 }; /* a step more moves no border */
+    ml_VersionOrder order = {0};
+    ml_Shown sh;
+
+    if (!v->ss->focus || !ml_pane_shows(v, r, &sh))
+        return;
+    ml_version_order(r->cx, sh.s, &order);
+    out->rows = ((int)order.n + EACH - 1) / EACH * EACH;
+    out->columns = COLUMNS;
+}

@@ -34,7 +34,7 @@ void ml_view_beside(ml_View *v, ml_Level level)
     v->level = ML_LEVEL_PROGRAM;
     for (ml_PaneId id = ML_PANE_PROGRAM; id != ML_PANE_NONE;
          id = id == ML_PANE_PROGRAM ? ML_PANE_CODE : ML_PANE_NONE) {
-        v->pane[id].fresh = false;
+        ml_view_pane_stale(v, id);
         v->pane[id].left = 0;
         v->pane[id].sync = true;
     }

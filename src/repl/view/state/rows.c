@@ -18,6 +18,7 @@ void ml_rows_reset(ml_Rows *r)
     memset(&r->v, 0, sizeof r->v);
     memset(&r->open, 0, sizeof r->open);
     r->gutter = 0;
+    r->head = 0;
     ml_text_clear(&r->text);
 }
 

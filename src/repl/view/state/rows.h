@@ -39,6 +39,7 @@ typedef struct ml_Rows {
     ml_RoleSpans open; /* of the row that is being written */
     ml_Text text;      /* the same */
     uint16_t gutter;   /* the same */
+    int head;          /* rows at the beginning that stay when the others scroll */
 } ml_Rows;
 
 /* Empties r (a zeroed one will do) and gives it a context when it has none. */

@@ -10,9 +10,26 @@ static int n_rows(const ml_View *v, ml_PaneId id)
     return (int)v->pane[id].rows.v.n;
 }
 
+int ml_view_head(const ml_View *v, ml_PaneId id)
+{
+    enum { BELOW = 2 }; /* rows, for what scrolls */
+    int most = v->pane[id].at.h - BELOW, head = v->pane[id].rows.head;
+
+    return head <= most ? head : most > 0 ? most : 0;
+}
+
 int ml_view_room(const ml_View *v, ml_PaneId id)
 {
-    return v->pane[id].at.h > 0 ? v->pane[id].at.h : 1;
+    int room = v->pane[id].at.h - ml_view_head(v, id);
+
+    return room > 0 ? room : 1;
+}
+
+int ml_view_row_at(const ml_View *v, ml_PaneId id, int y)
+{
+    int head = ml_view_head(v, id);
+
+    return y < head ? y : v->pane[id].top + y - head;
 }
 
 bool ml_view_linked(const ml_View *v, const ml_Row *row)
@@ -27,13 +44,23 @@ bool ml_view_linked(const ml_View *v, const ml_Row *row)
 
 static int clip(const ml_View *v, ml_PaneId id, int row)
 {
-    int n = n_rows(v, id);
+    int n = n_rows(v, id), head = v->pane[id].rows.head;
 
-    return row >= n ? (n ? n - 1 : 0) : row < 0 ? 0 : row;
+    row = row < head ? head : row;
+    return row < n ? row : n ? n - 1 : 0;
+}
+
+/* Whether a pane shows machine code, which begins with its hottest loop. */
+static bool shows_asm(const ml_View *v, ml_PaneId id)
+{
+    return id == ML_PANE_CODE      ? v->beside == ML_LEVEL_ASM
+           : id == ML_PANE_PROGRAM ? ml_view_level(v) == ML_LEVEL_ASM
+                                   : false;
 }
 
 /* The row of the node that is nearest to `near`, else the first that is of it; of code
- * beside the program the nearest of the line. -1: none. */
+ * beside the program the nearest of the line, of machine code the first of the node or of
+ * what is below it. -1: none. */
 static int row_of_node(ml_View *v, ml_PaneId id, int near)
 {
     const ml_Rows *r = &v->pane[id].rows;
@@ -50,7 +77,9 @@ static int row_of_node(ml_View *v, ml_PaneId id, int near)
                 return k;
             continue;
         }
-        as = line && row->line == line ? 2 : v->node && row->node == v->node ? 1 : 0;
+        as = line && row->line == line                              ? 2
+             : v->node && row->node == v->node && !shows_asm(v, id) ? 1
+                                                                    : 0;
         if (as > fits || (as && as == fits && d < far)) {
             best = k;
             fits = as;
@@ -85,7 +114,8 @@ static int row_like(const ml_View *v, ml_PaneId id, const ml_Row *old, const cha
 static void keep_in_sight(ml_View *v, ml_PaneId id)
 {
     ml_PaneState *p = &v->pane[id];
-    int room = ml_view_room(v, id), n = n_rows(v, id), last = n > room ? n - room : 0;
+    int room = ml_view_room(v, id), n = n_rows(v, id), head = p->rows.head;
+    int last = n - room > head ? n - room : head;
 
     p->cursor = clip(v, id, p->cursor);
     if (!v->pane[id].loose) {
@@ -100,8 +130,8 @@ static void keep_in_sight(ml_View *v, ml_PaneId id)
     }
     if (p->top > last)
         p->top = last;
-    if (p->top < 0)
-        p->top = 0;
+    if (p->top < head)
+        p->top = head;
 }
 
 const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id)

@@ -8,6 +8,23 @@
 
 /* ---- places */
 
+/* What the panes that the layout shows want. */
+static void measure(ml_View *v)
+{
+    const ml_Layout *l = &v->layout[v->size];
+    ml_Rows r = {0};
+
+    for (int id = 1; id < ML_N_PANES; id++) {
+        if (v->wanted[id] || l->pane[id].column == ML_NO_COLUMN || !v->kinds[id].wants)
+            continue;
+        ml_rows_reset(&r);
+        v->want[id] = (ml_Want){0};
+        v->kinds[id].wants(v, &r, &v->want[id]);
+        v->wanted[id] = true;
+    }
+    ml_rows_free(&r);
+}
+
 void ml_view_place(ml_View *v)
 {
     ml_Rect area = {0, 1, v->grid.w, v->grid.h - 4};
@@ -18,9 +35,14 @@ void ml_view_place(ml_View *v)
     ml_layout_code(&v->layout[v->size], code);
     if (!code && v->in == ML_PANE_CODE)
         v->in = ML_PANE_PROGRAM;
-    if (v->size != ML_SIZE_NONE)
-        ml_layout_place(&v->layout[v->size], area, v->in,
-                        v->zoomed || v->size == ML_SIZE_ONE, &v->places);
+    v->placed = true;
+    if (v->size != ML_SIZE_NONE) {
+        bool alone = v->zoomed || v->size == ML_SIZE_ONE;
+
+        if (!alone)
+            measure(v);
+        ml_layout_place(&v->layout[v->size], v->want, area, v->in, alone, &v->places);
+    }
     for (int id = 1; id < ML_N_PANES; id++) {
         ml_Rect b = v->places.box[id], at = {0};
 
@@ -33,11 +55,26 @@ void ml_view_place(ml_View *v)
     }
 }
 
+/* Where there is more than one pane, it is among them. */
+static void bring_in(ml_View *v, ml_PaneId id)
+{
+    ml_Layout *l = &v->layout[v->size];
+
+    if (v->size <= ML_SIZE_ONE || v->zoomed || id == ML_PANE_CODE ||
+        l->pane[id].column != ML_NO_COLUMN)
+        return;
+    if (v->size >= ML_SIZE_SIX)
+        ml_layout_toggle(l, id);
+    else
+        ml_layout_swap_in(l, id);
+}
+
 void ml_view_resize(ml_View *v, int w, int h)
 {
     ml_grid_resize(&v->grid, w, h);
     v->size = ml_size_class(w, h);
     v->drag = ML_DRAG_NONE;
+    bring_in(v, v->in);
     ml_view_place(v);
     for (int id = 1; id < ML_N_PANES; id++)
         v->pane[id].loose = false;
@@ -51,14 +88,7 @@ void ml_view_show_pane(ml_View *v, ml_PaneId id)
         ml_view_say(v, "pane %d comes with a later version", (int)id);
         return;
     }
-    if (v->size > ML_SIZE_ONE && !v->zoomed) {
-        ml_Layout *l = &v->layout[v->size];
-
-        if (v->size == ML_SIZE_SIX && l->pane[id].column == ML_NO_COLUMN)
-            ml_layout_toggle(l, id);
-        else
-            ml_layout_swap_in(l, id);
-    }
+    bring_in(v, id);
     v->in = id;
     if (id == ML_PANE_MEMORY && v->uncounted)
         v->uncounted = v->pane[id].fresh = false;
@@ -70,7 +100,12 @@ void ml_view_show_pane(ml_View *v, ml_PaneId id)
 void ml_view_stale(ml_View *v)
 {
     for (int id = 0; id < ML_N_PANES; id++)
-        v->pane[id].fresh = false;
+        ml_view_pane_stale(v, (ml_PaneId)id);
+}
+
+void ml_view_pane_stale(ml_View *v, ml_PaneId id)
+{
+    v->pane[id].fresh = v->wanted[id] = v->placed = false;
 }
 
 const ml_Stmt *ml_view_stmt(const ml_View *v, ml_Uid node)

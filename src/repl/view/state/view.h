@@ -23,12 +23,14 @@ typedef void ml_RequestDo(ml_View *v);
 struct ml_RequestRow {
     ml_Request req;
     ml_RequestDo *fn;
-    int way;          /* of requests that share a function: -1, 1, a level */
-    uint8_t on;       /* ML_ON_...: it schedules, and what it works on; 0: it only looks */
-    const char *prim; /* what it comes to, or NULL */
-    const char *line; /* of the prompt, or NULL */
-    bool again;       /* `.` begins it anew; else it asks for something */
-    uint8_t rank[3];  /* among what applies, 1 first: of loops, of blocks, without either */
+    int way;           /* of requests that share a function: -1, 1, a level */
+    uint8_t on;        /* ML_ON_...: it schedules, and what it works on; 0: it only looks */
+    const char *prim;  /* what it comes to, or NULL */
+    const char *line;  /* of the prompt, or NULL */
+    bool again;        /* `.` begins it anew; else it asks for something */
+    const char *brief; /* the label where there is little room; NULL: the same */
+    bool kept;         /* on the bottom line as long as there is room for any */
+    uint8_t rank[3]; /* among what applies, 1 first: of loops, of blocks, without either */
 };
 #define ML_KEY(id, pane, keys, label, help, fn, ...) ml_RequestDo fn;
 #include "repl/view/keys/keys.def"
@@ -91,6 +93,9 @@ struct ml_View {
 
     ml_Layout layout[ML_N_SIZES];
     ml_SizeClass size;
+    ml_Want want[ML_N_PANES];
+    bool wanted[ML_N_PANES]; /* want is what the pane wants now */
+    bool placed;             /* by what panes want now */
     ml_Places places;
     bool zoomed;
     const ml_Schedule *shown;
@@ -133,9 +138,13 @@ struct ml_View {
  * v->pane[id].at tells the size. Nothing is computed that takes more than some
  * milliseconds: what takes longer is a job whose result the pane shows when it is in. */
 typedef void ml_PaneRows(ml_View *v, ml_Rows *r);
+/* The room that the rows of any node take, of any size of the pane. r is empty, to be
+ * measured by; *out is zero, and stays so without a program. */
+typedef void ml_PaneWants(ml_View *v, ml_Rows *r, ml_Want *out);
 typedef struct ml_PaneKind {
     ml_PaneRows *rows;
     bool by_node; /* its rows depend on the selected node */
+    ml_PaneWants *wants;
     /* The title behind the name, "C_update"; may be NULL. */
     void (*title)(ml_View *v, ml_Text *out);
 } ml_PaneKind;
@@ -154,7 +163,7 @@ ml_PaneId ml_view_other(ml_PaneId id); /* of the two; NONE: it is none of them *
 
 /* ---- what is selected, which panes there are (state.c) */
 void ml_view_resize(ml_View *v, int w, int h);
-void ml_view_place(ml_View *v);                   /* boxes of panes, from layout and size */
+void ml_view_place(ml_View *v); /* boxes of panes, from layout, size and what they want */
 void ml_view_show_pane(ml_View *v, ml_PaneId id); /* and goes there */
 /* The selected loop or block, or another one; NULL: the current version has none such. */
 const ml_Stmt *ml_view_stmt(const ml_View *v, ml_Uid node);
@@ -169,6 +178,8 @@ void ml_view_select(ml_View *v, ml_Uid node);
 void ml_view_follow(ml_View *v);
 /* All rows are stale: something that they show has changed. */
 void ml_view_stale(ml_View *v);
+/* The rows of a pane are stale, and it may want more room or less. */
+void ml_view_pane_stale(ml_View *v, ml_PaneId id);
 
 /* ---- lines, and what is said (run.c) */
 /* Runs a line of Lua or a command as if typed; call: applied in its place, or NULL. The
@@ -190,8 +201,11 @@ const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id);
 const ml_Row *ml_view_row(ml_View *v, ml_PaneId id); /* under the cursor; NULL: none */
 /* Puts the cursor on a row of the pane (clipped) and selects what it stands for. */
 void ml_view_go(ml_View *v, ml_PaneId id, int row);
-/* Rows that fit; at least 1. */
+/* Rows that stay at the top of the pane; rows that fit below them, at least 1; the row that
+ * stands y rows below the top. */
+int ml_view_head(const ml_View *v, ml_PaneId id);
 int ml_view_room(const ml_View *v, ml_PaneId id);
+int ml_view_row_at(const ml_View *v, ml_PaneId id, int y);
 void ml_view_scroll(ml_View *v, ml_PaneId id, int by);
 void ml_view_fold(ml_View *v, ml_Uid node, bool fold);
 /* Whether the row is of the selected node: its own, or of something below it. */

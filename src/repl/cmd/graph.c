@@ -1,0 +1,64 @@
+/* cmd_graph - :graph, a picture on the screen or in a file. Source: interaction 12. */
+#include "repl/graph/graph.h"
+
+#include "moonloop/core/json/data.h"
+#include "repl/cmd/options.h"
+#include "repl/show/show.h"
+#include "repl/show/versions.h"
+
+static void tell_written(ml_Session *ss, const ml_Graph *g, const char *file)
+{
+    ml_Data *d = ml_session_data(ss);
+
+    ml_data_one(d);
+    ml_data_str(d, "file", file);
+    ml_data_int(d, "nodes", (int64_t)g->nodes);
+    ml_data_int(d, "edges", (int64_t)g->edges);
+    ml_out_say(&ss->out, "wrote %s (%zu node%s, %zu edge%s)", file, g->nodes,
+               g->nodes == 1 ? "" : "s", g->edges, g->edges == 1 ? "" : "s");
+}
+
+bool cmd_graph(ml_Session *ss, const ml_Words *w)
+{
+    const char *kind = NULL, *file = NULL, *diff = NULL;
+    bool dark = false;
+    const ml_Option options[] = {
+        {.kind = ML_OPTION_WORD, .to = &kind},
+        {.kind = ML_OPTION_WORD, .to = &file},
+        {"--dark", ML_OPTION_FLAG, &dark, 0, 0, NULL},
+        {"--diff", ML_OPTION_TEXT, &diff, 0, 0, ":graph --diff takes a version"},
+    };
+    int since = -1;
+    ml_Graph g;
+    ml_GraphWhy why = {.code = ML_E_NO_FILE};
+    ml_Text said = {0};
+
+    if (!ml_read_options(ss, w, ":graph loops|deps [FILE] knows --dark and --diff VERSION",
+                         options, ML_COUNT(options)))
+        return false;
+    if (file && ml_session_forbids(ss, ":graph FILE"))
+        return false;
+    if (!kind)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                ":graph loops|deps [FILE] (.svg .png .pdf .txt .dot)");
+    if (diff && !ml_find_version(ss, diff, &since))
+        return false;
+
+    bool ok = ml_graph_build(ss->focus, kind, since, dark, &g);
+
+    if (!ok) {
+        ml_session_schedule_error(ss, ss->focus);
+    } else if (file ? ml_graph_write(&g, kind, file, &why)
+                    : ml_graph_text(&g, kind, ss->out.ascii, &said, &why)) {
+        if (file)
+            tell_written(ss, &g, file);
+        else
+            ml_page(ss, said.n ? ml_text_z(&said) : "there is nothing to draw");
+    } else {
+        ok = ml_session_error(ss, why.code, "%s", ml_text_z(&why.message));
+    }
+    ml_graph_free(&g);
+    ml_text_free(&why.message);
+    ml_text_free(&said);
+    return ok;
+}

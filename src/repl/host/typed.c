@@ -1,0 +1,187 @@
+/*
+ * host_typed - what is left to be said of a typed line that has run: that a name was nothing,
+ * that what it assigned is not yet what the next line will want. Source: interaction 4, 7.
+ */
+#include "repl/host/host_impl.h"
+
+#include "moonloop/primitives/tokens.h"
+#include "repl/bind/bind.h"
+
+/* The line as a.b.c; empty: it is more than names. */
+static void read_chain(const char *text, ml_Text *out)
+{
+    ml_Tokens t = {.p = text, .n = strlen(text)};
+    bool want_name = true;
+
+    ml_text_clear(out);
+    for (ml_Token k = ml_token_code(&t); k.kind != ML_TOKEN_END; k = ml_token_code(&t)) {
+        bool fits = want_name ? k.kind == ML_TOKEN_NAME && !ml_is_lua_keyword(k.text)
+                              : ml_token_is(k, ".");
+
+        if (!fits) {
+            ml_text_clear(out);
+            return;
+        }
+        ml_text_addn(out, k.text.p, k.text.n);
+        want_name = !want_name;
+    }
+    if (want_name)
+        ml_text_clear(out);
+}
+
+bool ml_host_is_something(ml_Host *h, const char *text)
+{
+    lua_State *L = h->L;
+
+    read_chain(text, &h->typed);
+    const char *name = h->typed.n ? ml_text_z(&h->typed) : "_";
+
+    if (strchr(name, '.') || ml_streq(name, "_"))
+        return true;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->result);
+    bool some = lua_rawgeti(L, -1, 1) != LUA_TNIL;
+
+    lua_pop(L, 2);
+    if (some)
+        return true;
+    ml_Text said = {0};
+
+    ml_host_unknown(h, name, false, &said);
+    ml_session_error(h->ss, ML_E_UNKNOWN_NAME, "%s", ml_text_z(&said));
+    ml_text_free(&said);
+    return false;
+}
+
+/* ---- assignments */
+
+enum { TARGETS = 16 };
+typedef struct Assigned {
+    size_t n;
+    ml_Str names[TARGETS];
+    ml_Str values; /* what stands behind the = */
+    bool one_call; /* they are one call */
+} Assigned;
+
+/* Whether the rest of the line is one call: a chain that ends in brackets. */
+static bool is_one_call(ml_Tokens t)
+{
+    int depth = 0;
+    bool closed = false;
+
+    for (ml_Token k = ml_token_code(&t); k.kind != ML_TOKEN_END; k = ml_token_code(&t)) {
+        if (k.kind == ML_TOKEN_MARK && strchr("([{", *k.text.p))
+            depth++;
+        else if (k.kind == ML_TOKEN_MARK && strchr(")]}", *k.text.p))
+            depth--;
+        else if (depth == 0 && k.kind == ML_TOKEN_MARK && !ml_token_is(k, ".") &&
+                 !ml_token_is(k, ":"))
+            return false;
+        closed = ml_token_is(k, ")") || ml_token_is(k, "}");
+    }
+    return depth == 0 && closed;
+}
+
+/* a, b = VALUES; false: the line is another. */
+static bool read_assignment(const char *text, Assigned *a)
+{
+    ml_Tokens t = {.p = text, .n = strlen(text)};
+    ml_Token k = ml_token_code(&t);
+
+    *a = (Assigned){0};
+    if (ml_token_is(k, "local"))
+        k = ml_token_code(&t);
+    for (;; k = ml_token_code(&t)) {
+        if (k.kind != ML_TOKEN_NAME || ml_is_lua_keyword(k.text) || a->n == TARGETS)
+            return false;
+        a->names[a->n++] = k.text;
+        k = ml_token_code(&t);
+        if (ml_token_is(k, "="))
+            break;
+        if (!ml_token_is(k, ","))
+            return false;
+    }
+    a->values = (ml_Str){text + t.at, strlen(text + t.at)};
+    while (a->values.n && strchr(" \t", *a->values.p)) {
+        a->values.p++;
+        a->values.n--;
+    }
+    while (a->values.n && strchr(" \t\n;", a->values.p[a->values.n - 1]))
+        a->values.n--;
+    a->one_call = is_one_call(t);
+    return a->values.n > 0;
+}
+
+static void push_global(lua_State *L, ml_Str name)
+{
+    lua_pushglobaltable(L);
+    lua_pushlstring(L, name.p, name.n);
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+}
+
+/* Whether a list of handles is on top. */
+static bool is_handles(lua_State *L)
+{
+    bool all = lua_istable(L, -1) && lua_rawlen(L, -1) > 0;
+
+    for (lua_Unsigned k = 1; all && k <= lua_rawlen(L, -1); k++) {
+        lua_rawgeti(L, -1, (lua_Integer)k);
+        all = bind_test(L, -1, &bind_handle_class) || bind_test(L, -1, &bind_hexpr_class);
+        lua_pop(L, 1);
+    }
+    return all;
+}
+
+/* i, j, k = s:get_loops(b): i has all of them, the others nothing. */
+static bool is_list_for_many(lua_State *L, const Assigned *a)
+{
+    bool yes = a->n > 1 && a->one_call;
+
+    if (!yes)
+        return false;
+    push_global(L, a->names[0]);
+    yes = is_handles(L);
+    lua_pop(L, 1);
+    push_global(L, a->names[1]);
+    yes &= lua_isnil(L, -1);
+    lua_pop(L, 1);
+    return yes;
+}
+
+/* user: the text of the line. Protected: names are made in Lua. */
+static int l_note(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+    Assigned a;
+
+    if (!read_assignment(lua_touserdata(L, 1), &a))
+        return 0;
+    if (is_list_for_many(L, &a)) {
+        ml_Text *t = bind_text(L);
+
+        for (size_t k = 0; k < a.n; k++)
+            ml_text_fmt(t, "%s%.*s", k ? ", " : "", (int)a.names[k].n, a.names[k].p);
+        ml_err_say(&h->ss->out,
+                   "note: the call gives one list, and %.*s has all of it: %s = "
+                   "table.unpack(%.*s)",
+                   (int)a.names[0].n, a.names[0].p, ml_text_z(t), (int)a.values.n,
+                   a.values.p);
+        return 0;
+    }
+    for (size_t k = 0; k < a.n; k++) {
+        push_global(L, a.names[k]);
+        if (bind_test(L, -1, &bind_module_class))
+            ml_err_say(&h->ss->out,
+                       "note: %.*s is a module, a program without steps: s = "
+                       "schedule(%.*s) begins to schedule it",
+                       (int)a.names[k].n, a.names[k].p, (int)a.names[k].n, a.names[k].p);
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+void ml_host_note_assigned(ml_Host *h, const char *text)
+{
+    if (!h->ss->quiet_line && strchr(text, '='))
+        ml_host_protected(h, l_note, (void *)(uintptr_t)text);
+}

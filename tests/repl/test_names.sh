@@ -1,0 +1,55 @@
+#!/bin/bash
+# Names that are nothing at the prompt, tables and functions that are typed, what an assignment leaves
+# to be said. Source: interaction 4, 7.
+. tests/repl/session.sh
+flags=(--private --no-init --keep-going --width=100)
+said() { # LINES... -- TEXTS...: the session says each text
+    local lines=() text
+    while [ "$1" != -- ]; do
+        lines+=("$1")
+        shift
+    done
+    shift
+    typed "${lines[@]}"
+    cat out err >all
+    for text; do
+        grep -qF -- "$text" all || { echo "missing: $text" >>err; return 1; }
+    done
+    ! grep -q 'lua-error\|0x[0-9a-f]\{6\}' all
+}
+mm='s = schedule(workload.matmul(64, 64, 64))'
+
+said foo ls matmul workloads versons -- "nothing is named 'foo'" 'it in a shell: !ls' 'did you mean workload.matmul(m, n, k [, opts])?' \
+    'instead: workload, which lists them' 'did you mean versions?'
+verdict 'a name that is nothing says so, with what may be meant'
+[ "$(grep -c 'unknown-name' all)" = 5 ]
+verdict 'each is an error of the catalogue'
+said "$mm" i C A 'spilt("i")' 'tile("i", 8)' 'parallelize("i")' 's:foo()' s.foo -- 'a loop is named in quotes: split("i", {auto, 4})' \
+    'a block is named in quotes: get_loops("C")' 'a buffer is named in quotes' 'did you mean split?' 'split each loop, then reorder' \
+    'instead: parallel("i")' 'a schedule has no method or field foo'
+verdict 'names of the program and words of other schedulers lead somewhere'
+said 'x = {}' 'x:foo()' 'x.foo()' x.y 'f = nil' 'f()' -- "the value has no function 'foo'" nil "no function or primitive 'f'"
+verdict 'calls of what a table has not are told without words of Lua'
+said ':tile' ':load x.py' ':help tile' ':apropos interchange' ':help load' -- 'no command :tile; instead: split each' 'no command :load; instead: :open FILE' \
+    'tile    split each loop' 'reorder("i", "k", "j")' 'load    :open FILE'
+verdict 'commands and help know these words too'
+
+said workload -- 'workload.matmul(m, n, k [, opts])' 'C = A B: A (m, k), B (k, n)' 'workload.softmax{m =, n =}   softmax along the rows'
+verdict 'a table of moon shows names with arguments and a word each'
+said moon moon.te moon.tir -- 'moon.check(s [, opts])' 'moon.te.placeholder(shape, dtype [, name])' 'moon.tir.Schedule(program [, opts])'
+verdict 'so do moon and what is in it'
+said string 'function f(a, b) end' f split moon.check '{f = f, 3, a = {1}}' moon.features.cuda load io -- 'string, a table of Lua: byte, char' \
+    'function f(a, b)' 'split(loop, factors' 'moon.check(s [, opts])' '{3, a = {1}, f = function(a, b)}' false 'instead: :open FILE' 'io, a table of Lua'
+verdict 'functions and tables of any kind show no address'
+
+said 's = workload.matmul(8, 8, 8)' 's:split("i", {2, 4})' 'workload.matmul(8, 8, 8)' -- \
+    's is a module, a program without steps: s = schedule(s) begins' 's = schedule(m), then s:split(…)' 'schedule(_) makes a schedule of it'
+verdict 'a module is told from a schedule, with the next call'
+typed 's = workload.matmul(8, 8, 8);' "$mm" 'n = 3' 's == nil'
+[ "$(grep -c 'is a module' err)" = 0 ]
+verdict 'what is not asked is not told'
+said "$mm" 'b = get_block("C")' 'i, j, k = s:get_loops(b)' 'i, j, k = table.unpack(s:get_loops(b))' k -- \
+    'i, j, k = table.unpack(s:get_loops(b))' '→ k'
+verdict 'a list that is taken for several values is told'
+[ "$(grep -c '^note: the call gives one list, and i has all of it' err)" = 1 ]
+verdict 'once'
