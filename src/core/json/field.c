@@ -31,12 +31,6 @@ const char *ml_field_type(ml_FieldKind k)
     return "";
 }
 
-void ml_data_of(ml_Data *d, const ml_FieldTable *t)
-{
-    if (d)
-        d->of = t;
-}
-
 const char *ml_field_was(const ml_FieldTable *t, const char *old)
 {
     for (const ml_FieldWas *w = t->was; w->old; w++)

@@ -72,8 +72,6 @@ struct ml_FieldTable {
 };
 
 const char *ml_field_type(ml_FieldKind k); /* number, text, list, … */
-/* The rows that are begun from now on are of that table, whoever tells them. */
-void ml_data_of(ml_Data *d, const ml_FieldTable *t);
 /* Tells every fact of s into the open row or object. */
 void ml_data_fields(ml_Data *d, const ml_FieldTable *t, const void *s);
 /* Tells that one; false: there is no field of that name. */

@@ -1,6 +1,5 @@
 /* help_data - primitives as rows, for --json and moon.cmd("help"). Source: interaction 4. */
 #include "moonloop/core/json/data.h"
-#include "repl/cmd/help.h"
 #include "repl/cmd/help_impl.h"
 
 typedef struct PrimitiveRow {
@@ -12,7 +11,7 @@ static void tell_signature(ml_Data *d, const char *key, const void *s)
 {
     ml_Text t = {0};
 
-    ml_help_signature(&t, ((const PrimitiveRow *)s)->p);
+    ml_primitive_signature(&t, ((const PrimitiveRow *)s)->p);
     ml_data_str(d, key, ml_text_z(&t));
     ml_text_free(&t);
 }
