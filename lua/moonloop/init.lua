@@ -94,7 +94,8 @@ local function open_saved(path, text, opts)
     local program = opts and opts.program
     if not program then
         if not saved or not saved.program then
-            core.fail("bad-file", path .. ": a bare trace; give the program: moon.open(path, {program = m})")
+            core.fail("bad-file", path .. ": a bare trace: open its program, then :replay " .. path ..
+                " (moon.open(path, {program = m}) in a script)")
         end
         program = core.parse(saved.program, { name = path })
     end
@@ -113,6 +114,7 @@ function moon.open(path, opts)
     core.want(opts, "table?", "open: opts")
     local suffix = path:match("%.(%w+)$")
     if suffix == "onnx" then core.fail("not-yet", "moon.open of .onnx") end
+    if suffix == "lua" then core.fail("bad-argument", path .. " is a script: :open runs it, dofile in a script") end
     local text = core.read_file(path)
     if suffix == "json" then return open_saved(path, text, opts) end
     if text:find("\0", 1, true) then core.fail("bad-file", path .. " is no text: it holds a zero byte") end

@@ -48,20 +48,22 @@ static ml_Subst bindings_of(ml_Ctx *cx, const ml_Block *b)
     return sub;
 }
 
-/* The iter of the block that is used in e and takes several values; or NULL. */
-static const ml_Var *used_iter(const ml_Block *b, const ml_Expr *e)
+/* The iter of the block that is used in e and (but for `any`) takes several values; or NULL.
+ */
+static const ml_Var *used_iter(const ml_Block *b, const ml_Expr *e, bool any)
 {
     for (size_t k = 0; k < b->n_iters; k++)
-        if (!ml_is_int(b->iters[k].extent, 1) && ml_expr_uses_var(e, b->iters[k].var))
+        if ((any || !ml_is_int(b->iters[k].extent, 1)) &&
+            ml_expr_uses_var(e, b->iters[k].var))
             return b->iters[k].var;
     return NULL;
 }
 
 /* The innermost variable at `from` or further out that the binding of an iter of `in`
- * follows; NULL: none does. *begins: the first iteration of what is inside of `from` takes
- * the iter's least value. */
+ * follows; NULL: none does. any: also one that takes a single value. *begins: the first
+ * iteration of what is inside of `from` takes the iter's least value. */
 static const ml_Var *driver_of(ml_Ctx *cx, ml_Program p, const ml_Block *in,
-                               const ml_Iter *it, ml_Uid from, bool *begins)
+                               const ml_Iter *it, ml_Uid from, bool any, bool *begins)
 {
     const ml_Expr *e = it->value, *first = e, *min = it->min;
     bool outside = false;
@@ -76,7 +78,7 @@ static const ml_Var *driver_of(ml_Ctx *cx, ml_Program p, const ml_Block *in,
 
             if (!ml_expr_uses_var(e, f->var))
                 continue;
-            if (ml_is_int(f->extent, 1))
+            if (ml_is_int(f->extent, 1) && !any)
                 e = ml_expr_subst1(cx, e, f->var, f->min);
             else if (outside)
                 return f->var;
@@ -86,8 +88,8 @@ static const ml_Var *driver_of(ml_Ctx *cx, ml_Program p, const ml_Block *in,
         const ml_Block *b = ml_as_block(node);
         ml_Subst sub = bindings_of(cx, b);
 
-        if (outside && used_iter(b, e))
-            return used_iter(b, e);
+        if (outside && used_iter(b, e, any))
+            return used_iter(b, e, any);
         if (!sub.vars)
             continue;
         e = ml_expr_subst(cx, e, &sub);
@@ -117,9 +119,9 @@ static bool goes_on(ml_Ctx *cx, ml_Program p, const ml_Block *b, bool self, ml_U
             const ml_Iter *it = &in->iters[k];
             bool begins;
 
-            if (it->kind != ML_ITER_REDUCE || ml_is_int(it->extent, 1))
+            if (it->kind != ML_ITER_REDUCE || (!self && ml_is_int(it->extent, 1)))
                 continue;
-            *out = (ml_GoesOn){in, driver_of(cx, p, in, it, from, &begins), k};
+            *out = (ml_GoesOn){in, driver_of(cx, p, in, it, from, self, &begins), k};
             if (only ? out->by && out->by->uid == from : out->by || (!self && !begins))
                 return true;
         }

@@ -118,10 +118,11 @@ int ml_complete_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                           const char **why);
 int ml_reduction_violation(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block,
                            const char **why);
-/* A reduction inside of the block (self: or the block itself) that goes on from one instance
- * of `from` to the next: its iter follows the variable `by` of `from` (the block or a node
- * above it) or of what is further out; or, by NULL, it never begins inside. false: all begin
- * anew. */
+/* A reduction inside of the block that goes on from one instance of `from` to the next: its
+ * iter follows the variable `by` of `from` (the block or a node above it) or of what is
+ * further out; or, by NULL, it never begins inside. false: all begin anew. self: or the block
+ * itself, which is to be said in the loops inside of `from` alone: a variable counts that
+ * takes a single value, too. */
 typedef struct ml_GoesOn {
     const ml_Block *block; /* the reduction */
     const ml_Var *by;

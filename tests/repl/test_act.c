@@ -12,6 +12,7 @@
 #include "moonloop/primitives/trace.h"
 #include "moonloop/tune/db/db.h"
 #include "repl/run/run.h"
+#include "repl/show/diff.h"
 #include "repl/view/pane/panes.h"
 #include "repl/view/view.h"
 
@@ -160,6 +161,26 @@ static void expect_menu(Fixture *f, const char *part)
 
     if (!strstr(z, part))
         fail_msg("no \"%s\" in:\n%s", part, z);
+}
+
+static const char *on_screen(Fixture *f)
+{
+    ml_view_draw(&f->v);
+    ml_text_clear(&f->text);
+    ml_grid_text(&f->v.grid, &f->text);
+    return ml_text_z(&f->text);
+}
+
+static void expect_screen(Fixture *f, const char *part)
+{
+    if (!strstr(on_screen(f), part))
+        fail_msg("no \"%s\" in:\n%s", part, ml_text_z(&f->text));
+}
+
+static void expect_no_screen(Fixture *f, const char *part)
+{
+    if (strstr(on_screen(f), part))
+        fail_msg("\"%s\" in:\n%s", part, ml_text_z(&f->text));
 }
 
 static bool applies(Fixture *f, ml_Request r);
@@ -382,16 +403,98 @@ static void a_preview_marks_the_lines_that_would_change(void **state)
     for (size_t k = 0; k < f->rows.v.n; k++) {
         const ml_Row *r = &f->rows.v.v[k];
 
-        assert_true(r->dim);
+        assert_true(r->dim == (r->sign != '+')); /* what is new is not dimmed */
         if (strstr(r->text, "for ") || strstr(r->text, "T.axis"))
-            changed += r->changed;
+            changed += r->sign == '+';
         else
-            assert_false(r->changed);
+            assert_int_equal(r->sign, 0);
     }
     assert_true(changed >= 2);
+    expect_screen(f, "2 Program preview +");
+    expect_screen(f, "│+");
     key(f, "esc");
+    expect_no_screen(f, "preview");
     ml_rows_reset(&f->rows);
     assert_false(ml_act_preview(&f->v, &f->rows));
+}
+
+static void add_new_rows(const ml_Rows *r, ml_Text *out)
+{
+    for (size_t k = 0; k < r->v.n; k++)
+        if (r->v.v[k].changed || r->v.v[k].sign == '+')
+            ml_text_fmt(out, "%s\n", r->v.v[k].text);
+}
+
+static void a_step_marks_the_lines_that_its_preview_marked(void **state)
+{
+    static const char *const LINES[] = {"split(\"j\", {auto, 4})", "reorder(\"k\", \"i\")",
+                                        "decompose_reduction(\"C\", \"k\")",
+                                        "cache_read(\"C_update\", \"A\", \"local\")",
+                                        "compute_at(\"A_local\", \"j_0\")"};
+    Fixture *f = *state;
+    ml_Text would = {0}, is = {0};
+
+    for (size_t k = 0; k < ML_COUNT(LINES); k++) {
+        ml_text_clear(&would);
+        ml_text_clear(&is);
+        ask(f, ML_REQ_COMMAND);
+        key(f, "backspace");
+        type(f, LINES[k]);
+        ml_rows_reset(&f->rows);
+        assert_true(ml_act_preview(&f->v, &f->rows));
+        add_new_rows(&f->rows, &would);
+        key(f, "enter");
+        assert_int_equal(version(f), k + 1);
+        add_new_rows(ml_view_rows(&f->v, ML_PANE_PROGRAM), &is);
+        assert_true(is.n > 0);
+        assert_string_equal(ml_text_z(&is), ml_text_z(&would));
+    }
+    ml_text_free(&would);
+    ml_text_free(&is);
+}
+
+/* Lines that only go away leave a mark where they stood, and the title counts them. */
+static void a_preview_marks_where_lines_are_gone(void **state)
+{
+    static const char FROM[] = "a\nb\nc\nd\ne\n";
+    char sign[8] = {0};
+    Fixture *f = *state;
+
+    ml_DiffStats st = ml_diff_signs(FROM, "a\nd\nx\n", sign);
+
+    assert_string_equal(sign, " -+");
+    assert_int_equal(st.removed, 3);
+    assert_int_equal(st.added, 1);
+    memset(sign, 0, sizeof sign);
+    ml_diff_signs(FROM, "a\nb\n", sign);
+    assert_string_equal(sign, " -");
+    memset(sign, 0, sizeof sign);
+    ml_diff_signs(FROM, FROM, sign);
+    assert_string_equal(sign, "     ");
+
+    run(f, "s = schedule(workload('C2D-1'))");
+    at_block(f, "Xp");
+    ask(f, ML_REQ_ALL);
+    type(f, "compute_inline");
+    expect_screen(f, "2 Program preview +");
+    expect_screen(f, "│-");
+    key(f, "esc");
+}
+
+/* A menu covers half of the panes: what changes is seen above it. */
+static void a_preview_begins_above_the_menu(void **state)
+{
+    Fixture *f = *state;
+
+    ml_view_resize(&f->v, 80, 24);
+    run(f, "s = schedule(workload('C2D-1'))");
+    at_node(f, "c_1", ML_H_LOOP);
+    ask(f, ML_REQ_ALL);
+    for (int k = 0; k < 60 && !strstr(prompt(f, NULL), "c_1[64]: unroll"); k++)
+        key(f, "down");
+    expect_prompt(f, "unroll");
+    expect_screen(f, "T.unroll(");
+    key(f, "esc");
 }
 
 static void leaving_a_prompt_leaves_no_trace(void **state)
@@ -1251,6 +1354,9 @@ int main(void)
         EACH(split_asks_for_factors_and_tries_each_key),
         EACH(one_factor_alone_is_the_inner_one),
         EACH(a_preview_marks_the_lines_that_would_change),
+        EACH(a_step_marks_the_lines_that_its_preview_marked),
+        EACH(a_preview_marks_where_lines_are_gone),
+        EACH(a_preview_begins_above_the_menu),
         EACH(leaving_a_prompt_leaves_no_trace),
         EACH(a_refusal_shows_before_enter_and_keeps_the_prompt),
         EACH(keys_edit_the_text),

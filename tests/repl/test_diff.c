@@ -58,7 +58,8 @@ static void rows_make_both_texts(void **state)
         size_t va[MOST], vb[MOST], na = random_lines(&a, va), nb = random_lines(&b, vb);
         ml_DiffSame same[3];
         ml_DiffOpts o = {.context = MOST * 2, .same = same};
-        bool fresh[MOST];
+        char sign[MOST];
+        size_t new = 0;
 
         ml_text_add(&b, "  line 9\n"); /* something has changed */
         vb[nb++] = 9;
@@ -80,8 +81,14 @@ static void rows_make_both_texts(void **state)
         /* The head of the first lines is no context: then they are not shown. */
         if (st.shown == st.removed + st.added + st.same)
             check_rows(ml_text_z(&out), va, na, vb, nb);
-        ml_diff_fresh(ml_text_z(&a), ml_text_z(&b), fresh);
-        assert_true(nb == 0 || fresh[nb - 1]);
+        st = ml_diff_signs(ml_text_z(&a), ml_text_z(&b), sign);
+        for (size_t k = 0; k < nb; k++) {
+            assert_non_null(strchr("+- ", sign[k]));
+            new += sign[k] == '+';
+        }
+        assert_int_equal(sign[nb - 1], '+');
+        assert_int_equal(st.added, new);
+        assert_int_equal(st.removed + st.same, na);
         ml_text_free(&a);
         ml_text_free(&b);
         ml_text_free(&out);

@@ -20,7 +20,7 @@ typed "$matmul" "$tiled" ':graph loops tiled.dot' ':graph loops tiled.svg' ':gra
 verdict 'kinds of loops differ in more than colour'
 legend tiled.dot | cut -d: -f1 >words
 printf '%s\n' 'loop [extent]' parallel vectorized unrolled block init >want
-cmp words want >>out && grep -q '^vectorized  *vectorized: iterations' tiled.txt && grep -q '>vectorized: it' tiled.svg
+cmp words want >>out && grep -q '^vectorized  *iterations are lanes' tiled.txt && grep -q '>vectorized: it' tiled.svg
 verdict 'the legend tells of each kind that occurs'
 typed "$matmul" ':graph loops plain.dot' ':graph loops plain.txt'
 legend plain.dot | cut -d: -f1 >words
@@ -49,9 +49,9 @@ chain() { # NAME IN_PLACE
         }
     }' >"$1.py"
 }
-# Where the boxes of blocks stand from left to right: the middles, each once.
+# Where the boxes of blocks and loops stand from left to right: the middles, each once.
 middles() { # SVG
-    awk '/<!-- block_[0-9]+ -->/ { on = 1 } on && /<text/ { match($0, / x="[-0-9.]+"/); print substr($0, RSTART + 4, RLENGTH - 5); on = 0 }' "$1" | sort -u
+    awk '/<!-- (block|loop)_[0-9]+ -->/ { on = 1 } on && /<text/ { match($0, / x="[-0-9.]+"/); print substr($0, RSTART + 4, RLENGTH - 5); on = 0 }' "$1" | sort -u
 }
 for how in 'apart ' 'inplace 1'; do
     chain $how
@@ -67,6 +67,9 @@ done
 typed 's = schedule(workload("CBR-2"))' ':graph deps cbr.svg' 's = schedule(workload("SFM-1"))' ':graph deps sfm.svg'
 [ "$status" = 0 ] && [ "$(middles cbr.svg | wc -l)" = 1 ] && [ "$(middles sfm.svg | wc -l)" = 1 ]
 verdict 'parameters and lines past a chain do not bend it'
+typed "$matmul" 'split("k", {auto, 8}); blockize("k_1");' ':graph loops nest.svg' ':graph loops nest.dot'
+[ "$status" = 0 ] && grep -q _init nest.dot && [ "$(middles nest.svg | wc -l)" = 1 ]
+verdict 'an init beside a nest does not bend it'
 cat >parts.py <<'E'
 @T.prim_func
 def parts(A: T.Buffer((8,), "float32"), Z: T.Buffer((8,), "float32")):
@@ -92,10 +95,10 @@ verdict 'a part that is written does not hide what was written before'
 size_of_png() { od -An -tu1 -j16 -N8 "$1" | awk '{ print ($1 * 256 + $2) * 65536 + $3 * 256 + $4, ($5 * 256 + $6) * 65536 + $7 * 256 + $8 }'; }
 typed "$matmul" "$tiled" ':graph loops t.png' ':graph loops t.svg' ':graph loops t.pdf'
 svg=$(grep -oE '<svg width="[0-9]+pt" height="[0-9]+pt"' t.svg | grep -oE '[0-9]+' | tr '\n' ' ')
-pdf=$(strings -a t.pdf 2>/dev/null | grep -oE 'MediaBox \[ 0 0 [0-9.]+ [0-9.]+' | awk '{ printf "%d %d ", $5, $6 }')
+pdf=$(grep -aoE 'MediaBox \[ 0 0 [0-9.]+ [0-9.]+' t.pdf | awk '{ printf "%d %d ", $5, $6 }')
 [ "$status" = 0 ] && [ -n "$svg" ] && near() { awk -v a="$1" -v b="$2" 'BEGIN { split(a, x); split(b, y)
     exit !(x[1] - y[1] < 2 && y[1] - x[1] < 2 && x[2] - y[2] < 2 && y[2] - x[2] < 2) }'; } &&
-    { [ -z "$pdf" ] || near "$svg" "$pdf"; } &&
+    [ -n "$pdf" ] && near "$svg" "$pdf" &&
     near "$(size_of_png t.png | awk '{ print $1 * 3 / 8, $2 * 3 / 8 }')" "$svg"
 verdict 'SVG and PDF have one size in points, PNG 192 dots an inch'
 
@@ -113,8 +116,8 @@ verdict '--diff marks what is new, changed or moved, and names what is gone'
 typed "$matmul" 'split("j", {auto, 16});' ':graph loops --diff v0'
 [ "$status" = 0 ] && grep -qF '+ j_1 [16]' out && grep -q '^-  *gone: j$' out && ! grep -qF '~' out
 verdict 'a loop below one that was split is no change'
-run --keep-going < <(printf '%s\n' "$matmul" ':graph loops --diff v7' ':graph loops x.svg --red' ':graph loops a.svg b.svg' ':graph --dark' ':graph loops --diff')
-has err 'no version' && has err 'not --red' && has err 'not b.svg' && has err ':graph loops|deps' && has err 'takes a version' && [ ! -e x.svg ]
+run --keep-going < <(printf '%s\n' "$matmul" ':graph dataflow' ':graph foo' ':graph loops --diff v7' ':graph loops x.svg --red' ':graph loops a.svg b.svg' ':graph --dark' ':graph loops --diff')
+has err 'picture `dataflow`.*not-yet' && has err 'no picture is called foo' && has err 'no version' && has err 'not --red' && has err 'not b.svg' && has err ':graph loops|deps' && has err 'takes a version' && [ ! -e x.svg ]
 verdict 'what :graph does not know is refused'
 
 # ---- whatever a label holds, the file is valid UTF-8

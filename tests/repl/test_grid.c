@@ -289,7 +289,8 @@ static void random_drawing_keeps_cells_whole(void **state)
 
 static void each_theme_tells_roles_apart_without_colours(void **state)
 {
-    static const ml_CellRole APART[] = {ML_ROLE_TEXT, ML_ROLE_CURSOR, ML_ROLE_LINKED};
+    static const ml_CellRole APART[] = {ML_ROLE_TEXT, ML_ROLE_CURSOR, ML_ROLE_STRONG,
+                                        ML_ROLE_ERROR};
 
     for (size_t k = 0; ml_theme_name(k); k++) {
         ml_Theme t;
@@ -303,6 +304,33 @@ static void each_theme_tells_roles_apart_without_colours(void **state)
             for (size_t b = a + 1; b < ML_COUNT(APART); b++)
                 assert_int_not_equal(t.look[APART[a]].attr, t.look[APART[b]].attr);
     }
+}
+
+/* Words may be: a vectorized loop, a name that was marked. */
+static void what_covers_rows_is_never_underlined(void **state)
+{
+    static const ml_CellRole WORDS[] = {ML_ROLE_LOOP_VECTOR, ML_ROLE_LOOP_UNROLL,
+                                        ML_ROLE_MARK2,       ML_ROLE_MARK3,
+                                        ML_ROLE_MARK5,       ML_ROLE_MARK7};
+
+    (void)state;
+    for (size_t k = 0; ml_theme_name(k); k++)
+        for (ml_Depth depth = ML_DEPTH_NONE; depth <= ML_DEPTH_TRUE; depth++) {
+            ml_Theme t;
+
+            ml_theme_init(&t, ml_theme_name(k), depth);
+            for (ml_CellRole role = 0; role < ML_N_ROLES; role++) {
+                bool word = false;
+
+                for (size_t n = 0; n < ML_COUNT(WORDS); n++)
+                    word = word || WORDS[n] == role;
+                if (!word && t.look[role].attr & ML_ATTR_UNDERLINE)
+                    fail_msg("%s, %d colours: role %d", ml_theme_name(k), (int)depth,
+                             (int)role);
+            }
+            assert_false(ml_theme_look(&t, ML_ROLE_TEXT, ML_ATTR_ON_LINKED).attr &
+                         (ML_ATTR_UNDERLINE | ML_ATTR_REVERSE));
+        }
 }
 
 static int lightness(int32_t rgb)
@@ -462,6 +490,7 @@ int main(void)
         cmocka_unit_test(a_grid_of_one_cell_takes_everything),
         cmocka_unit_test(random_drawing_keeps_cells_whole),
         cmocka_unit_test(each_theme_tells_roles_apart_without_colours),
+        cmocka_unit_test(what_covers_rows_is_never_underlined),
         cmocka_unit_test(added_and_taken_lines_differ_without_red_and_green),
         cmocka_unit_test(colours_are_rounded_to_what_there_is),
         cmocka_unit_test(an_unknown_theme_is_the_usual_one),

@@ -56,6 +56,25 @@ static void typed_examples_break_their_rule(void **state)
     ml_text_free(&got);
 }
 
+static void who_comes_from_elsewhere_is_told_what_to_type(void **state)
+{
+    static const char *const CASES[][3] = {
+        {":help tvm", "sch.reorder(i, k, j)", "reorder(\"i\", \"k\", \"j\")"},
+        {":help Halide", "bx.compute_at(by, yo);", "compute_at(\"bx\", \"y_1_0\")"},
+    };
+    ml_Text got = {0};
+
+    for (size_t k = 0; k < ML_COUNT(CASES); k++) {
+        line(*state, CASES[k][0], true, &got);
+        const char *there = strstr(ml_text_z(&got), CASES[k][1]);
+
+        assert_non_null(there);
+        assert_non_null(strstr(there, CASES[k][2]));
+        assert_non_null(strstr(ml_text_z(&got), "the tables begin with\n"));
+    }
+    ml_text_free(&got);
+}
+
 /* Lines of a scratch session neither see nor change the one around it. */
 static void scratch_lines_stay_apart(void **state)
 {
@@ -351,6 +370,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(typed_examples_break_their_rule),
+        cmocka_unit_test(who_comes_from_elsewhere_is_told_what_to_type),
         cmocka_unit_test(scratch_lines_stay_apart),
         cmocka_unit_test(every_primitive_and_its_can_has_help),
         cmocka_unit_test(every_command_and_setting_has_help_and_lines_that_run),

@@ -72,6 +72,39 @@ static void put_file(const char *text)
     fclose(f);
 }
 
+static void judged(ml_History *h, const char *entry, bool ok)
+{
+    ml_Text why = {0};
+
+    assert_true(ml_history_judge(h, entry, ok, &why));
+}
+
+/* What failed is known to be so in the next session, and after it worked no more. */
+static void what_failed_is_remembered(void **state)
+{
+    (void)state;
+    ml_History *h = attached(), *other = attached();
+
+    add(h, "good");
+    add(h, "bad\nof \\two lines");
+    judged(h, "good", true);
+    judged(h, "bad\nof \\two lines\n", false);
+    judged(h, "never typed", false);
+    assert_true(!ml_history_failed(h, 0) && ml_history_failed(h, 1));
+    ml_history_free(h);
+    add(other, "later");
+    assert_int_equal(ml_history_count(other), 3);
+    assert_true(ml_history_failed(other, 1) && !ml_history_failed(other, 2));
+    judged(other, "bad\nof \\two lines", true);
+    assert_true(!ml_history_failed(other, 1));
+    ml_history_free(other);
+    h = attached();
+    assert_int_equal(ml_history_count(h), 3);
+    assert_true(!ml_history_failed(h, 1));
+    ml_history_free(h);
+    unlink(path);
+}
+
 static void blank_spaced_and_repeated_entries_are_not_kept(void **state)
 {
     ml_History *h = ml_history_new();
@@ -278,6 +311,7 @@ int main(void)
 {
 #define EACH(t) cmocka_unit_test_setup_teardown(t, start, end)
     const struct CMUnitTest tests[] = {
+        EACH(what_failed_is_remembered),
         cmocka_unit_test(blank_spaced_and_repeated_entries_are_not_kept),
         EACH(entries_of_several_lines_come_back_as_one),
         EACH(the_file_is_the_users_alone),

@@ -53,3 +53,18 @@ said "$mm" 'b = get_block("C")' 'i, j, k = s:get_loops(b)' 'i, j, k = table.unpa
 verdict 'a list that is taken for several values is told'
 [ "$(grep -c '^note: the call gives one list, and i has all of it' err)" = 1 ]
 verdict 'once'
+
+typed 'io.write("a\n")' 'print("b")' 'io.stdout:write("c", 1, "\n")' 'f = io.open("own", "w")' 'f:write("own")' 'f:close()' 'io.write({})' \
+    ':record x.transcript'
+[ "$(tr '\n' ' ' <out)" = 'a b c1 file true ' ] && [ "$(cat own)" = own ] && grep -q 'write: argument 1: a string or number' err &&
+    [ "$(sed -n '/^> io.write("a/,/^> f = /p' x.transcript | grep -v '^>' | tr '\n' ' ')" = 'a b c1 ' ]
+verdict 'io.write goes the way of print: in order, and into the transcript'
+run <<<"io.output('other') io.write('x') io.output():close() io.output(io.stdout) io.write('y\n')"
+[ "$(cat out)" = y ] && [ "$(cat other)" = x ]
+verdict 'io.output is another file'
+
+flags=()
+XDG_STATE_HOME=$PWD/state run -i --no-init < <(printf '%s\n' "$mm" 'split("i", {8, 8});' 's2 = schedule(workload.matmul(8, 8, 8))' 'split("i", {2, 4});' :quit)
+cat out err >all
+grep -q '1 step of matmul (1), 1 step of matmul (2) are not saved' all
+verdict 'unsaved steps of two schedules of one name are told apart'

@@ -68,8 +68,8 @@ verdict 'keeps imports that were typed before a program'
 typed '@TT.prim_func' "$body" ''
 [ "$status" = 1 ] && grep -qF 'from tvm.script import tir as TT' err
 verdict 'says which import a decorator wants'
-typed '@tvm.script.ir_module' "$class" 'sch = tvm.tir.Schedule(Module)' '' ':tree'
-[ "$status" = 0 ] && grep -q '^warning: .*skipped' err && grep -q '^focus: main v0' err
+typed '@tvm.script.ir_module' "$class" 'print(f"{Module}")' '' ':tree'
+[ "$status" = 0 ] && grep -q '^note: other Python in <text> was passed over: line [0-9]*$' err && ! grep -q warning err && grep -q '^focus: main v0' err
 verdict 'opens the program of a paste with other Python in it'
 typed 'x = {1, 2}' '#x' '# x' 'class = 3' 'import = 4' 'from, def = 5, 6' 'class + import + from + def'
 [ "$status" = 0 ] && [ "$(paste -s -d' ' out)" = '2 2 18' ]
@@ -111,6 +111,19 @@ run half.py </dev/null
 [ "$status" = 1 ] && grep -q 'undefined name .zz' err && ! grep -q warning err
 verdict 'tells no passed-over line beside an error'
 
+# ---- lines that were not typed just now
+printf 'x = 1\n\nfor i = 1, 2 do\n  nope(i)\nend\n' >lines.mls
+cp lines.mls lines.md
+run lines.mls </dev/null
+[ "$status" = 1 ] && grep -qx '  at     lines.mls:3' err && ! grep -q 'read as lines' err
+verdict 'tells which line of a file failed'
+run lines.md </dev/null
+[ "$status" = 1 ] && grep -qx '  at     lines.md:3' err && has err 'note: lines.md was read as lines of a session; :open reads it'
+verdict 'and how it was read, where its suffix does not say so'
+typed 'nope(3)'
+[ "$status" = 1 ] && ! grep -q '  at ' err && run . </dev/null && [ "$status" = 3 ] && ! grep -q 'read as lines' err
+verdict 'says neither where there is no such line'
+
 # ---- what stands behind FILE
 run plain.py -e ':show' </dev/null
 [ "$status" = 2 ] && grep -q 'plain.py is opened and takes no arguments, but -e stands behind it' err
@@ -124,6 +137,33 @@ printf 'x\0y' >zero.lua
 run zero.lua </dev/null
 [ "$status" = 1 ] && grep -q 'the file is no text' err
 verdict 'says that a script is no text'
+
+# ---- names of files
+mkdir "$HOME/a home"
+typed ':open p1.py' ':save ~/mine.lua' ':show > ~/mine.py' ':show >> "~/a home/mine.py"' ':open ~/mine.py' ':open ~/mine.lua' ':open "~/a home/mine.py"' \
+    'open("~/mine.py")' ':mark x~/y' ':goto x~/y'
+[ "$status" = 0 ] && cmp -s "$HOME/mine.py" "$HOME/a home/mine.py" && [ -s "$HOME/mine.lua" ] && [ "$(grep -c '^focus: ' err)" = 4 ]
+verdict 'takes ~/ for the home, where the shell does'
+home=$HOME HOME="$HOME/a home"
+typed ':open ~/mine.py'
+[ "$status" = 0 ] && grep -q '^focus: mine v0' err
+verdict 'also one with a blank in its name'
+HOME=$home
+typed ':source p1.py'
+[ "$status" = 0 ] && [ "$(cat err)" = 'focus: p1 v0   block B   loops i   16 FLOP' ]
+verdict 'announces once what :source opens'
+for_it() { has err 'No such file or directory; did you mean p1.py?'; }
+typed ':open p1'
+for_it && typed 'open("p1")' && for_it && run p1 </dev/null && [ "$status" = 3 ] && for_it && typed ':open p' && ! grep -q 'did you' err
+verdict 'names the file that only lacks its suffix'
+typed ':open p1.py p2.py'
+[ "$status" = 1 ] && has err 'one at a time; a name with blanks in quotes'
+verdict 'says that one file is opened at a time'
+printf '[[["GetBlock", [], ["B", "main"], ["b0"]]], []]\n' >bare.json
+typed 'open("args.lua")'
+[ "$status" = 1 ] && has err 'args.lua is a script: :open runs it' && typed ':open bare.json' && has err 'open its program, then :replay bare.json' &&
+    typed ':open p1.py' ':replay bare.json' && [ "$status" = 0 ]
+verdict 'says how a script and a bare trace are read'
 
 # ---- sizes
 cat >open.py <<'P'

@@ -69,10 +69,12 @@ static void a_line_that_does_otherwise_stops_it(void **state)
 
 static bool one_pair(ml_Session *ss, const char *here, ml_Text *page, ml_Text *why)
 {
-    const ml_ManualPair pair = {"a < b", here, "a note", NULL};
+    const ml_FromPair pair = {"a < b", here, "a note", MATMUL "reorder(\"k\", \"j\")"};
+    const ml_FromTable table = {"Pairs", &pair, 1};
+    const ml_From from = {"There", "there", "", MATMUL, &table, 1};
     ml_ManualPage p = {.form = &ml_manual_html, .ss = ss, .out = page};
 
-    return ml_manual_pairs(&p, "There", MATMUL, &pair, 1, why);
+    return ml_manual_pairs(&p, &from, &table, why);
 }
 
 static void a_pair_is_run_and_what_it_made_is_compared(void **state)
@@ -82,6 +84,8 @@ static void a_pair_is_run_and_what_it_made_is_compared(void **state)
     assert_true(
         one_pair(*state, "split(\"i\", {auto, 4})\nparallel(\"i_0\")", &page, &why));
     assert_non_null(strstr(ml_text_z(&page), "<pre>a &lt; b</pre>"));
+    assert_non_null(
+        strstr(ml_text_z(&page), "<pre>reorder(&quot;k&quot;, &quot;j&quot;)\nsplit"));
     assert_non_null(strstr(ml_text_z(&page), "<p>a note</p>"));
     assert_false(one_pair(*state, "split(\"q\", {auto, 4})", &page, &why));
     assert_non_null(strstr(ml_text_z(&why), "split(\"q\""));

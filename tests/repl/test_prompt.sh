@@ -54,6 +54,10 @@ verdict 'takes it with Right, and undoes that'
 keys C-e C-u && keys -l 'spl' && within cursor_is 14 && keys Left && has_line 'matmul v0> spl'
 verdict 'suggests nothing in the middle of a line'
 fresh
+keys -l 'split("q", {auto, 16})' && keys Enter && sees '[no-such-loop]' && ends_in 'matmul v0>' && fresh && keys -l 'spl' &&
+    has_line 'matmul v0> split("i", {auto, 16})' && keys Up && within cursor_is 33 && has_line 'matmul v0> split("q", {auto, 16})'
+verdict 'suggests no line that failed; Up finds it'
+fresh
 keys C-r && keys -l 'undo' && has_line '(reverse-i-search)`undo'"'"': :undo' && keys C-g && ends_in 'matmul v0>'
 verdict 'searches the history and returns'
 

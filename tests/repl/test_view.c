@@ -469,6 +469,41 @@ static void a_second_click_on_a_name_marks_all_its_occurrences(void **state)
 
 /* ---- help, keys */
 
+/* The cells of row y, from column x on, that look so without colours. */
+static int without_colours(Fixture *f, int attr, int x, int y)
+{
+    ml_Theme t;
+    int n = 0;
+
+    ml_theme_init(&t, "mono", ML_DEPTH_256);
+    for (; x < f->v.grid.w; x++) {
+        const ml_Cell *c = ml_grid_at(&f->v.grid, x, y);
+
+        n += (ml_theme_look(&t, c->role, c->attr).attr & attr) == attr;
+    }
+    return n;
+}
+
+static void
+without_colours_cursor_and_selection_show_and_no_region_is_underlined(void **state)
+{
+    Fixture *f = *state;
+    int x, y, px, py;
+
+    screen(f);
+    find(f, "▾ i ", &x, &y);
+    find(f, "for i, j, k", &px, &py);
+    for (int row = 0; row < f->v.grid.h; row++)
+        assert_int_equal(without_colours(f, ML_ATTR_UNDERLINE, 0, row), 0);
+    assert_true(without_colours(f, ML_ATTR_REVERSE, 0, y) > 20);
+    assert_int_equal(without_colours(f, ML_ATTR_REVERSE, px, py), 0);
+    shows(f, "▏8       C[vi, vj]"); /* the rows of the selection have a mark */
+    press(f, "2");
+    screen(f);
+    assert_int_equal(without_colours(f, ML_ATTR_REVERSE, 0, y), 0);
+    assert_true(without_colours(f, ML_ATTR_BOLD, 0, y) > 20);
+}
+
 static void help_lists_every_request_with_its_keys(void **state)
 {
     Fixture *f = *state;
@@ -774,6 +809,7 @@ int main(void)
         TEST(dragging_a_border_resizes_and_dragging_a_loop_moves_it),
         TEST(the_wheel_scrolls_the_pane_under_the_pointer_and_not_the_cursor),
         TEST(a_second_click_on_a_name_marks_all_its_occurrences),
+        TEST(without_colours_cursor_and_selection_show_and_no_region_is_underlined),
         TEST(help_lists_every_request_with_its_keys),
         TEST(a_page_takes_no_key_that_means_something_in_the_panes),
         TEST(a_page_is_scrolled_and_says_what_closes_it),

@@ -251,7 +251,9 @@ for term in tmux-256color screen vt100; do
     esac
     verdict "$term: as many colours as it has"
     keys Q
-    has_line 'status 0' && within at_shell && restored
+    has_line 'status 0' && within at_shell && lacks '1 Loops' && lacks 's·split'
+    verdict "$term: nothing of the panes stays"
+    restored
     verdict "$term: Q leaves the terminal as it was"
 done
 
@@ -281,6 +283,13 @@ resize 50 12 && loses '2 Program' && sees '1 Loops'
 verdict 'a small one shows one'
 resize 20 5 && sees '20x5 is too small' && resize 80 24 && sees '2 Program'
 verdict 'one that is too small says so'
+keys : && text "${mark}repeat local f = io.open('go') until f" && keys Enter && begun
+resize 120 36 && sees '4 Dataflow' && sees 'still at work'
+verdict 'a window that grows while a line runs shows six panes at once'
+keys C-z && sees 'Stopped' && within at_shell && line 'fg' && sees '4 Dataflow' && sees 'still at work'
+verdict 'and is drawn again after Ctrl-Z'
+touch go && loses 'still at work' && sees 's·split' && resize 80 24 && sees '2 Program' && loses '4 Dataflow'
+verdict 'the line ends, and the panes with it'
 text $'\e[<0;8;6M\e[<0;8;6m' && sees '3 Block k'
 verdict 'a click selects'
 text $'\e[<64;8;6M' && text $'\e[<0;3;24M\e[<0;3;24m' && sees 'split k[128] into'

@@ -25,6 +25,30 @@ bool ml_file_no_room(int error)
     return error == ENOSPC || error == EFBIG || error == EDQUOT;
 }
 
+void ml_file_home(const char *path, ml_Text *out)
+{
+    const char *home = strncmp(path, "~/", 2) == 0 ? getenv("HOME") : NULL;
+
+    ml_text_fmt(out, "%s%s", home ? home : "", path + (home ? 1 : 0));
+}
+
+bool ml_file_with_suffix(const char *path, ml_Text *out)
+{
+    static const char *const SUFFIXES[] = {".py", ".tir", ".tvm", ".json", ".lua"};
+    ml_Text t = {0};
+    bool found = false;
+
+    for (size_t k = 0; k < ML_COUNT(SUFFIXES) && !found; k++) {
+        ml_text_clear(&t);
+        ml_text_fmt(&t, "%s%s", path, SUFFIXES[k]);
+        found = access(ml_text_z(&t), F_OK) == 0;
+    }
+    if (found)
+        ml_text_add(out, ml_text_z(&t));
+    ml_text_free(&t);
+    return found;
+}
+
 size_t ml_file_folders(char *path)
 {
     for (char *p = path + (*path != '\0'); *p; p++) {

@@ -6,6 +6,12 @@
 #include "moonloop/core/base/base.h"
 #include "moonloop/core/base/text.h"
 
+/* Appends the path, ~/ at its beginning as the home of the user. */
+void ml_file_home(const char *path, ml_Text *out);
+/* Of a file that is not there: appends path.py, .tir, .tvm, .json or .lua, the first that is.
+ * false: none is. */
+bool ml_file_with_suffix(const char *path, ml_Text *out);
+
 /* All bytes of a file, behind what is in out. false: errno says why. */
 bool ml_file_read(const char *path, ml_Text *out);
 

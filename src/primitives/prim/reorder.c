@@ -430,27 +430,6 @@ static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *c
                                          .user = &d});
 }
 
-/* A reduction with its bindings simplified: (i*2 + j)//2 is driven by i alone. */
-static const ml_Block *as_driven(ml_Call *c, const ml_Block *b)
-{
-    ml_Block nb = *b;
-    bool plain = true;
-
-    for (size_t k = 0; k < b->n_iters; k++)
-        plain = plain && b->iters[k].value->kind == ML_EXPR_VAR;
-    if (plain || ml_is_spatial_block(b))
-        return b;
-    ml_Arith *ar = ml_arith_at(c->cx, c->p, b->tag);
-    ml_Iter *iters = ML_ARRAY(c->cx, ml_Iter, b->n_iters);
-
-    for (size_t k = 0; k < b->n_iters; k++) {
-        iters[k] = b->iters[k];
-        iters[k].value = ml_simplify(ar, iters[k].value);
-    }
-    nb.iters = iters;
-    return ml_as_block(ml_block_from(c->cx, &nb));
-}
-
 /* The blocks below st that its loops drive: those without iters let them through. */
 static void find_driven(ml_Ctx *cx, const ml_Stmt *st, ml_StmtVec *out)
 {
@@ -494,7 +473,7 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
 
     find_driven(cx, &ch->path[ch->n - 1]->base, &driven);
     for (size_t k = 0; k < driven.n; k++) {
-        const ml_Block *b = as_driven(c, ml_as_block(driven.v[k]));
+        const ml_Block *b = ml_as_driven(c, ml_as_block(driven.v[k]));
 
         if (!check_repeats(c, b, ch) || !check_mixed(c, b, ch))
             return false;

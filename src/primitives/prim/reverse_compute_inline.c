@@ -414,8 +414,8 @@ static const ml_Stmt *folded(Fold *f)
         nb.body = ml_for_from(cx, &loop);
     }
     ml_untold_loads(cx, f->use->value, &untold); /* what the consumer reads beside it */
-    const ml_Block *r = ml_block_reinfer_with(
-        cx, ml_call_func(f->c), ml_as_block(ml_block_from(cx, &nb)), &untold);
+    const ml_Block *r = ml_block_reinfer_with(cx, ml_call_func(f->c),
+                                              ml_as_block(ml_block_from(cx, &nb)), &untold);
 
     return r ? &r->base : NULL;
 }

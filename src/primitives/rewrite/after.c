@@ -199,12 +199,13 @@ bool ml_check_reduces_inside(ml_Call *c, ml_Uid block)
 
     if (!ml_goes_on(c->cx, c->p, ml_call_block(c, block), true, scope, &g))
         return true;
-    return ml_fail_as(c->cx, ML_E_REDUCTION_CHANGED,
-                      "block {0} goes on accumulating from one instance of block {1} to the "
-                      "next: its reduce iter {2} is bound to {3}",
-                      ML_BLOCK(g.block), ML_BLOCK(ml_call_block(c, scope)),
-                      ML_VARIABLE(g.block->iters[g.iter].var), ML_VARIABLE(g.by),
-                      ML_ITER(g.block, g.iter));
+    return ml_fail_as(
+        c->cx, ML_E_REDUCTION_CHANGED,
+        "block {0} goes on accumulating from one instance of block {1} to the "
+        "next: its reduce iter {2} is bound to {3}",
+        ML_BLOCK(g.block), ML_BLOCK(ml_call_block(c, scope)),
+        ML_VARIABLE(g.block->iters[g.iter].var), ML_VARIABLE(g.by),
+        ML_ITER(g.block, g.iter));
 }
 
 /* Threads of one block, which may reduce together. */

@@ -31,6 +31,10 @@ bool ml_executed_domains(ml_Call *c, const ml_Block *block, ml_Interval *out);
 bool ml_executed_values(ml_Call *c, const ml_Block *block, ml_Interval *out,
                         bool *harmless);
 
+/* The block, or, of a reduction, one with its bindings simplified as far as it takes to see
+ * which loops drive them. */
+const ml_Block *ml_as_driven(ml_Call *c, const ml_Block *b);
+
 /* Which iter of the block the variable is (n_iters: none); whether any occurs in e. */
 size_t ml_iter_of(const ml_Block *b, const ml_Var *v);
 bool ml_uses_iters(const ml_Block *b, const ml_Expr *e);

@@ -44,19 +44,16 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     if (diff && !ml_find_version(ss, diff, &since))
         return false;
 
-    bool ok = ml_graph_build(ss->focus, kind, since, dark, &g);
+    bool ok = ml_graph_build(ss->focus, kind, since, dark, &g, &why) &&
+              (file ? ml_graph_write(&g, kind, file, &why)
+                    : ml_graph_text(&g, kind, ss->out.ascii, &said, &why));
 
-    if (!ok) {
-        ml_session_schedule_error(ss, ss->focus);
-    } else if (file ? ml_graph_write(&g, kind, file, &why)
-                    : ml_graph_text(&g, kind, ss->out.ascii, &said, &why)) {
-        if (file)
-            tell_written(ss, &g, file);
-        else
-            ml_page(ss, said.n ? ml_text_z(&said) : "there is nothing to draw");
-    } else {
-        ok = ml_session_error(ss, why.code, "%s", ml_text_z(&why.message));
-    }
+    if (!ok)
+        ml_session_error(ss, why.code, "%s", ml_text_z(&why.message));
+    else if (file)
+        tell_written(ss, &g, file);
+    else
+        ml_page(ss, said.n ? ml_text_z(&said) : "there is nothing to draw");
     ml_graph_free(&g);
     ml_text_free(&why.message);
     ml_text_free(&said);

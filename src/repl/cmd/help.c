@@ -10,6 +10,7 @@
 #include "moonloop/core/script/report.h"
 #include "moonloop/primitives/call/cases.h"
 #include "moonloop/primitives/habits.h"
+#include "repl/cmd/from.h"
 #include "repl/cmd/help_impl.h"
 #include "repl/host/host.h"
 #include "repl/out/wrap.h"
@@ -124,8 +125,9 @@ static void overview(ml_Session *ss, ml_Text *t)
                 width);
     ml_wrap_row(t, ":apropos WORD", "search all of it", 2, 21, width);
     ml_wrap_row(t, ":help TOPIC",
-                "primitives, commands, settings, functions, names, line, facts, errors", 2,
-                21, width);
+                "primitives, commands, settings, functions, names, line, facts, errors; "
+                "tvm, halide: what you know there, and what you type here",
+                2, 21, width);
     ml_wrap_row(t, "Tab", "completes; a second Tab lists, with a word on each", 2, 21,
                 width);
     ml_text_add(t, "\nprimitives (:help NAME runs an example)\n");
@@ -244,6 +246,10 @@ static bool topic(ml_Session *ss, ml_Text *t, const char *name)
                 0, ml_help_width(ss));
     } else if (ml_streq(name, "errors"))
         list_codes(t, ml_help_width(ss));
+    else if (strcasecmp(name, ml_from_tvm.topic) == 0)
+        ml_from_text(&ml_from_tvm, ml_help_width(ss), t);
+    else if (strcasecmp(name, ml_from_halide.topic) == 0)
+        ml_from_text(&ml_from_halide, ml_help_width(ss), t);
     else
         return false;
     return true;

@@ -101,6 +101,7 @@ static bool wait_for_all(ml_Session *ss)
         /* On the screen the job's own words tell its share. */
         ml_progress(&p, p.live ? (double)NAN : one.share, one.progress);
         ml_loop_wait(-1, -1, LOOK_MS, NULL);
+        ml_tell_tick(ss);
     }
     ml_interrupt_fatal(fatal);
     ml_progress_end(&p);

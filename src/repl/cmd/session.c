@@ -96,7 +96,10 @@ bool cmd_open(ml_Session *ss, const ml_Words *w)
 {
     if (w->n != 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                ":open FILE (.py .tir .tvm .json .lua)");
+                                ":open FILE (.py .tir .tvm .json "
+                                ".lua)%s",
+                                w->n ? ", one at a time; a name with blanks in quotes"
+                                     : "");
     return ml_host_open(ss->host, w->v[0]);
 }
 

@@ -400,6 +400,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
             ml_tune_warn(ss, s->warning);
         warned = s->warning != NULL;
         progress(&sh, s, state != ML_TUNE_MORE);
+        ml_tell_tick(ss);
     }
     ml_interrupt_fatal(fatal);
     ss->out.status |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */

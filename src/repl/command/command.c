@@ -9,10 +9,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "moonloop/core/base/file.h"
 #include "moonloop/core/json/data.h"
 #include "moonloop/core/script/report.h"
 #include "moonloop/primitives/habits.h"
@@ -147,6 +149,29 @@ static void split_words(char *text, ml_Words *w)
     }
 }
 
+/* The text for that, where ~/ at the beginning of a word is the home of the user. */
+static void add_with_home(ml_Text *out, const char *text)
+{
+    const char *home = getenv("HOME");
+    char quote = 0;
+
+    for (const char *p = text; *p; p++) {
+        bool begins = p == text || isspace((unsigned char)p[-1]);
+
+        if (!quote && begins && p[0] == '~' && p[1] == '/' && home)
+            for (const char *h = home; *h; h++) {
+                ml_text_char(out, '\\');
+                ml_text_char(out, *h);
+            }
+        else
+            ml_text_char(out, *p);
+        if (*p == '\\' && p[1] && quote != '\'')
+            ml_text_char(out, *++p);
+        else if (quote ? *p == quote : (*p == '"' || *p == '\''))
+            quote = quote ? 0 : *p;
+    }
+}
+
 typedef struct Extra {
     const char *const *words;
     size_t n;
@@ -179,9 +204,16 @@ static Redirect find_redirect(char *text)
         }
         while (isspace((unsigned char)*p))
             p++;
+        char *end = p + strlen(p);
+
+        while (end > p && isspace((unsigned char)end[-1]))
+            end--;
+        if (r.kind != '|' && end > p + 1 && *p == end[-1] && (*p == '"' || *p == '\'')) {
+            p++;
+            end--;
+        }
+        *end = '\0';
         r.target = p;
-        for (char *end = p + strlen(p); end > p && isspace((unsigned char)end[-1]);)
-            *--end = '\0';
         return r;
     }
     return r;
@@ -222,12 +254,18 @@ bool ml_command_ended(ml_Session *ss, const char *what, int rc)
 
 static bool deliver(ml_Session *ss, Redirect r, const ml_Text *text)
 {
-    if (r.kind == '>')
-        return ml_session_write(ss, r.target, text);
-    if (r.kind == 'a')
-        return append(r.target, text) || ml_session_write_error(ss, r.target, errno);
-
     ml_Text what = {0};
+
+    if (r.kind != '|') {
+        ml_file_home(r.target, &what);
+        const char *path = ml_text_z(&what);
+        bool ok = r.kind == '>'
+                      ? ml_session_write(ss, path, text)
+                      : append(path, text) || ml_session_write_error(ss, path, errno);
+
+        ml_text_free(&what);
+        return ok;
+    }
     FILE *f = popen(r.target, "w"); /* NOLINT(cert-env33-c): the command is the user's */
 
     if (!f)
@@ -403,7 +441,7 @@ static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Dat
         if (!(c->is & ML_SHELL))
             r = find_redirect(rest);
         w.rest = rest;
-        ml_text_add(&words_text, rest);
+        add_with_home(&words_text, rest);
         if (words_text.n)
             split_words(words_text.p, &w);
         if (!take_words(ss, c, more, &w, &rest_text) ||

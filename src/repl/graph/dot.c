@@ -48,11 +48,11 @@ void ml_graph_funcs(ml_Schedule *s, ml_Graph *g, void (*fn)(const ml_Func *f, vo
     }
 }
 
-bool ml_graph_build(ml_Schedule *s, const char *kind, int since, bool dark, ml_Graph *g)
+bool ml_graph_build(ml_Schedule *s, const char *kind, int since, bool dark, ml_Graph *g,
+                    ml_GraphWhy *why)
 {
     static const char *const LATER[] = {"dataflow", "looptune", "versions",
                                         "search",   "trace",    "roofline"};
-    ml_Ctx *cx = ml_schedule_ctx(s);
 
     *g = (ml_Graph){.dark = dark};
     if (since >= 0)
@@ -66,12 +66,14 @@ bool ml_graph_build(ml_Schedule *s, const char *kind, int since, bool dark, ml_G
         return true;
     }
     for (size_t k = 0; k < ML_COUNT(LATER); k++)
-        if (ml_streq(kind, LATER[k]))
-            return ml_fail(cx, ML_E_NOT_YET,
-                           ML_TEXT(ml_format(cx, "the picture `%s`", kind)));
-    return ml_fail(
-        cx, ML_E_BAD_ARGUMENT,
-        ML_TEXT(ml_format(cx, "no picture is called %s; there are loops and deps", kind)));
+        if (ml_streq(kind, LATER[k])) {
+            why->code = ML_E_NOT_YET;
+            ml_text_fmt(&why->message, "the picture `%s`", kind);
+            return false;
+        }
+    why->code = ML_E_BAD_ARGUMENT;
+    ml_text_fmt(&why->message, "no picture is called %s; there are loops and deps", kind);
+    return false;
 }
 
 /* ---- writing */

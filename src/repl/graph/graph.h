@@ -37,10 +37,16 @@ typedef struct ml_Graph {
     ml_Text gone;            /* names of what was there before */
 } ml_Graph;
 
+typedef struct ml_GraphWhy { /* why there is no picture, in one line */
+    ml_Text message;
+    ml_ErrorCode code;
+} ml_GraphWhy;
+
 /* Kinds that exist now: "loops", "deps". since: a version, what changed from there on is
- * marked; -1: nothing is. false: cx's error of the schedule is not-yet or bad-argument. g is
- * freed by the caller in any case. */
-bool ml_graph_build(ml_Schedule *s, const char *kind, int since, bool dark, ml_Graph *g);
+ * marked; -1: nothing is. false: *why says that there is no such kind, or none yet. g is freed
+ * by the caller in any case. */
+bool ml_graph_build(ml_Schedule *s, const char *kind, int since, bool dark, ml_Graph *g,
+                    ml_GraphWhy *why);
 void ml_graph_free(ml_Graph *g);
 void ml_graph_loops(ml_Schedule *s, ml_Graph *g);
 void ml_graph_deps(ml_Schedule *s, ml_Graph *g);
@@ -86,10 +92,6 @@ void ml_changes_gone(const ml_Changes *c, bool loops, ml_Schedule *s, ml_Text *o
 
 /* ---- writing */
 
-typedef struct ml_GraphWhy { /* why there is no picture, in one line */
-    ml_Text message;
-    ml_ErrorCode code;
-} ml_GraphWhy;
 /* The graph in characters: boxes and lines, an arrow where `kind` has a direction. false:
  * *why says why. */
 bool ml_graph_text(ml_Graph *g, const char *kind, bool ascii, ml_Text *out,

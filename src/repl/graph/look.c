@@ -292,10 +292,16 @@ void ml_graph_legend(ml_Graph *g, ml_Text *out)
             wide = strlen(LOOKS[k].sign);
     if (g->occurs)
         ml_text_char(out, '\n');
-    for (int k = 0; k < ML_LOOKS; k++)
-        if (in_legend(g, k))
-            ml_text_fmt(out, "%-*s  %s%s\n", (int)wide, LOOKS[k].sign, LOOKS[k].words,
+    for (int k = 0; k < ML_LOOKS; k++) {
+        const Look *l = &LOOKS[k];
+        size_t n = in_legend(g, k) ? strlen(l->sign) : 0;
+        bool said = n && strncmp(l->words, l->sign, n) == 0 && l->words[n] == ':';
+
+        if (n)
+            ml_text_fmt(out, "%-*s  %s%s\n", (int)wide, l->sign,
+                        said ? l->words + n + 2 : l->words,
                         k == ML_LOOK_GONE ? ml_text_z(&g->gone) : "");
+    }
 }
 
 void ml_graph_free(ml_Graph *g)

@@ -20,7 +20,7 @@ static void edge(Draw *d, const char *to)
 {
     if (!d->parent)
         return;
-    ml_text_fmt(&d->g->dot, "  %s -> %s [arrowhead=none];\n", d->parent, to);
+    ml_text_fmt(&d->g->dot, "  %s -> %s [arrowhead=none, weight=10];\n", d->parent, to);
     d->g->edges++;
 }
 

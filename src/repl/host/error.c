@@ -4,6 +4,7 @@
  * Source: interaction 7.
  */
 #include "repl/host/host_impl.h"
+#include "repl/host/python.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,30 @@ static void add_source_line(ml_Text *at, const char *text, int n, const char *wh
     }
 }
 
+/* Where Lua could not read the line and Python could: how it is written here. */
+static void add_python_hint(ml_Text *at, const char *text, const char *what)
+{
+    ml_Text hint = {0};
+
+    if (strstr(what, " near "))
+        ml_python_hint(text, &hint);
+    if (hint.n)
+        ml_text_fmt(at, "%s  note   in Lua: %s", at->n ? "\n" : "", ml_text_z(&hint));
+    ml_text_free(&hint);
+}
+
+/* s.mod.names: a method is called before something is read of it. */
+static void add_method_hint(ml_Text *at, const char *what)
+{
+    static const char HEAD[] = "attempt to index a function value (field '";
+    size_t n = sizeof HEAD - 1;
+    int len = strncmp(what, HEAD, n) == 0 ? (int)strcspn(what + n, "'") : 0;
+
+    if (len)
+        ml_text_fmt(at, "%s  note   %.*s is a function: x:%.*s() calls it",
+                    at->n ? "\n" : "", len, what + n, len, what + n);
+}
+
 /* What Lua's own words leave open of a line as it would stand in Python. */
 static void add_note(ml_Text *at, const char *what)
 {
@@ -137,6 +162,9 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
         ml_text_fmt(&at, "  at     %s:%d", chunk, line);
     else if (line && h->line && !global)
         add_source_line(&at, h->line, line, what);
+    if (typed && h->line && line)
+        add_python_hint(&at, h->line, what);
+    add_method_hint(&at, what);
     const char *gone = ss->safe ? ml_host_gone(what) : NULL;
 
     if (gone) {

@@ -14,6 +14,7 @@
 #include "moonloop/primitives/tokens.h"
 #include "repl/bind/bind.h"
 #include "repl/host/host_impl.h"
+#include "repl/host/python.h"
 
 static const char host_key;
 
@@ -75,6 +76,7 @@ static int open_state(lua_State *L)
     bind_state(L)->safe = h->ss->safe;
     bind_state(L)->reach = h->ss->reach;
     ml_host_add_functions(L);
+    ml_host_take_writes(L);
     if (h->ss->safe)
         ml_host_keep_path(L);
     lua_newtable(L); /* the environment of typed lines */
@@ -113,10 +115,17 @@ static void end_host(void *user, ml_Session *ss)
 
     ml_text_free(&h->kept);
     ml_text_free(&h->typed);
+    ml_text_free(&h->python);
     ml_text_free(&h->preamble);
     lua_close(h->L);
     free(h);
     ss->host = NULL;
+}
+
+static void tell_tick(void *user, unsigned ticks)
+{
+    (void)ticks;
+    ml_tell_tick(user);
 }
 
 ml_Host *ml_host_new(ml_Session *ss)
@@ -138,6 +147,7 @@ ml_Host *ml_host_new(ml_Session *ss)
         ml_host_report(h, true);
     else
         ml_lua_set_interrupt(h->L, ml_interrupt_flag());
+    ml_lua_set_watch(h->L, tell_tick, ss);
     ml_session_observe(ss, &h->observer);
     return h;
 }
@@ -213,114 +223,11 @@ bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed)
 
 /* ---- lines */
 
-static bool incomplete_message(lua_State *L)
-{
-    size_t n;
-    const char *msg = lua_tolstring(L, -1, &n);
-
-    return n >= 5 && ml_streq(msg + n - 5, "<eof>");
-}
-
-/* A `local` at the beginning of a typed line is kept for the session. */
-static const char *without_local(const char *text)
-{
-    if (strncmp(text, "local ", 6) != 0)
-        return text;
-    text += 6;
-    while (*text == ' ')
-        text++;
-    /* `local x` alone declares nothing that could be kept; attributes need the keyword. */
-    return strchr(text, '=') && !strchr(text, '<') ? text
-           : strncmp(text, "function ", 9) == 0    ? text
-                                                   : text - 6;
-}
-
-/* Whether `return LINE` cannot be meant: it begins with a keyword of a statement, or
- * assigns. */
-static bool is_statement(const char *text)
-{
-    static const char *const VALUES[] = {"function", "nil", "true", "false", "not"};
-    ml_Tokens t = {.p = text, .n = strlen(text)};
-    ml_Token k = ml_token_code(&t);
-    int depth = 0;
-
-    if (ml_is_lua_keyword(k.text)) {
-        for (size_t n = 0; n < ML_COUNT(VALUES); n++)
-            if (ml_token_is(k, VALUES[n]))
-                return false;
-        return true;
-    }
-    for (; k.kind != ML_TOKEN_END && !ml_is_lua_keyword(k.text); k = ml_token_code(&t)) {
-        if (k.kind != ML_TOKEN_MARK)
-            continue;
-        if (depth == 0 && ml_token_is(k, "="))
-            return true;
-        depth += strchr("([{", *k.text.p) ? 1 : strchr(")]}", *k.text.p) ? -1 : 0;
-    }
-    return false;
-}
-
-/* Pushes the line as a function, or what is wrong with it: Lua's status. */
-static int compile_line(ml_Host *h, const char *text, bool typed)
-{
-    lua_State *L = h->L;
-    const char *name = typed ? "=input" : "=-e";
-
-    if (!is_statement(text)) {
-        size_t n;
-        const char *value = lua_pushfstring(L, "return %s", text);
-
-        lua_tolstring(L, -1, &n);
-        if (luaL_loadbufferx(L, value, n, name, "t") == LUA_OK) {
-            lua_remove(L, -2);
-            return LUA_OK;
-        }
-        lua_pop(L, 2);
-    }
-    if (typed)
-        text = without_local(text);
-    return luaL_loadbufferx(L, text, strlen(text), name, "t");
-}
-
-static void drop_kept(ml_Host *h)
-{
-    ml_text_clear(&h->kept);
-    luaL_unref(h->L, LUA_REGISTRYINDEX, h->kept_chunk);
-    h->kept_chunk = LUA_NOREF;
-}
-
-bool ml_host_incomplete(ml_Host *h, const char *text)
-{
-    drop_kept(h);
-    h->kept_status = compile_line(h, text, true);
-    if (h->kept_status == LUA_ERRSYNTAX && incomplete_message(h->L)) {
-        lua_pop(h->L, 1);
-        return true;
-    }
-    ml_text_add(&h->kept, text);
-    h->kept_chunk = luaL_ref(h->L, LUA_REGISTRYINDEX);
-    return false;
-}
-
-/* The same, of a typed line that was asked about just before without compiling it anew. */
-static int load_line(ml_Host *h, const char *text, bool typed)
-{
-    size_t n = strlen(text);
-    const char *z = ml_text_z(&h->kept);
-    bool kept = typed && h->kept.n >= n && n > 0 && memcmp(z, text, n) == 0 &&
-                z[n + strspn(z + n, " \t\r\n")] == '\0';
-
-    if (kept)
-        lua_rawgeti(h->L, LUA_REGISTRYINDEX, h->kept_chunk);
-    drop_kept(h);
-    return kept ? h->kept_status : compile_line(h, text, typed);
-}
-
 static bool eval(ml_Host *h, const char *text)
 {
     lua_State *L = h->L;
     bool typed = h->ss->mode == ML_MODE_TYPED;
-    int status = load_line(h, text, typed);
+    int status = ml_host_load_line(h, text, typed);
 
     ml_host_drop_result(h);
     if (status != LUA_OK) {
@@ -330,6 +237,7 @@ static bool eval(ml_Host *h, const char *text)
     lua_rawgeti(L, LUA_REGISTRYINDEX, h->env);
     if (!lua_setupvalue(L, -2, 1))
         lua_pop(L, 1);
+    ml_host_note_python(h);
     if (!ml_host_run_for_result(h, 0))
         return false;
     if (!typed)
@@ -349,8 +257,7 @@ bool ml_host_eval(ml_Host *h, const char *text)
 
 /* ---- files */
 
-/* *returned: a schedule, which is the focus now. */
-static bool run_script(ml_Host *h, const char *path, int argc, char **argv, bool *returned)
+bool ml_host_run_script(ml_Host *h, const char *path, int argc, char **argv, bool *returned)
 {
     lua_State *L = h->L;
     int top = lua_gettop(L);
@@ -395,7 +302,7 @@ bool ml_host_file(ml_Host *h, const char *path, int argc, char **argv)
 {
     bool returned;
 
-    return run_script(h, path, argc, argv, &returned);
+    return ml_host_run_script(h, path, argc, argv, &returned);
 }
 
 static int l_require(lua_State *L)
@@ -415,121 +322,6 @@ bool ml_host_require(ml_Host *h, const char *name)
     bool ok = ml_host_run(h, 1, 0, false);
 
     h->named = NULL;
-    return ok;
-}
-
-/* "examples/matmul.py" -> "matmul" */
-static void push_stem(lua_State *L, const char *path)
-{
-    const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
-    const char *dot = strrchr(from, '.');
-
-    lua_pushlstring(L, from, dot && dot > from ? (size_t)(dot - from) : strlen(from));
-}
-
-/* What the reader wants to tell of the module on the top: the first lines of some. */
-static void tell_warnings(lua_State *L)
-{
-    enum { SHOWN = 3 };
-    ml_Out *out = &ml_host_of(L)->ss->out;
-    lua_Integer n;
-    char line[400];
-
-    if (lua_getfield(L, -1, "warnings") == LUA_TTABLE) {
-        n = luaL_len(L, -1);
-        for (lua_Integer k = 1; k <= n && k <= SHOWN; k++) {
-            const char *z, *said, *at;
-
-            lua_rawgeti(L, -1, k);
-            z = lua_tostring(L, -1); /* warning[W103]: said\n --> FILE:LINE:COLUMN\n ... */
-            said = z ? strstr(z, "]: ") : NULL;
-            at = said ? strstr(said, "--> ") : NULL;
-            if (at) {
-                snprintf(line, sizeof line, "warning: %.*s: %.*s",
-                         (int)strcspn(at + 4, "\n"), at + 4, (int)strcspn(said + 3, "\n"),
-                         said + 3);
-                ml_err_line(out, line);
-            }
-            lua_pop(L, 1);
-        }
-        if (n > SHOWN) {
-            snprintf(line, sizeof line,
-                     "warning: %lld more; moon.open(\"FILE\").warnings has them",
-                     (long long)(n - SHOWN));
-            ml_err_line(out, line);
-        }
-    }
-    lua_pop(L, 1);
-}
-
-/* moon.NAME(text), and moon.schedule of what it gives when that is a module. */
-static int l_open(lua_State *L)
-{
-    const char *fn = lua_tostring(L, 1);
-
-    ml_host_push_moon(L);
-    bool file = ml_streq(fn, "open");
-
-    lua_getfield(L, -1, fn);
-    lua_pushvalue(L, 2);
-    lua_createtable(L, 0, 1);
-    bind_set_bool(L, "file_mode", true); /* other Python may stand around what is pasted */
-    lua_call(L, 2, 1);
-    if (!ml_lua_to_schedule(L, -1)) {
-        tell_warnings(L);
-        lua_getfield(L, -2, "schedule");
-        lua_insert(L, -2);
-        if (file) { /* named after the file: the function is `main` in most */
-            lua_createtable(L, 0, 1);
-            push_stem(L, lua_tostring(L, 2));
-            lua_setfield(L, -2, "name");
-        }
-        lua_call(L, file ? 2 : 1, 1);
-    }
-    ml_session_focus(ml_host_of(L)->ss, ml_lua_to_schedule(L, -1));
-    return 0;
-}
-
-/* Whether the text, read strictly, lacks a program and nothing else. */
-static bool is_preamble(ml_Host *h, const char *text)
-{
-    lua_State *L = h->L;
-    int top = lua_gettop(L);
-
-    ml_host_push_moon(L);
-    lua_getfield(L, -1, "parse");
-    lua_pushstring(L, text);
-    bool ok = ml_host_call(h, 1, 0) == LUA_OK;
-    const ml_Failure *f = ok ? NULL : ml_lua_to_failure(L, -1);
-    bool yes = f && ml_failure_code(f) == ML_E_E612;
-
-    lua_settop(L, top);
-    return yes;
-}
-
-bool ml_host_open_text(ml_Host *h, const char *text)
-{
-    lua_State *L = h->L;
-    ml_Text whole = {0};
-
-    ml_text_addn(&whole, ml_text_z(&h->preamble), h->preamble.n);
-    ml_text_add(&whole, text);
-    lua_pushcfunction(L, l_open);
-    lua_pushliteral(L, "parse");
-    lua_pushstring(L, ml_text_z(&whole));
-    bool ok = ml_host_call(h, 2, 0) == LUA_OK;
-    const ml_Failure *f = ok ? NULL : ml_lua_to_failure(L, -1);
-
-    if (f && ml_failure_code(f) == ML_E_E612 && is_preamble(h, ml_text_z(&whole))) {
-        lua_pop(L, 1);
-        ok = true;
-        ml_text_clear(&h->preamble);
-        ml_text_fmt(&h->preamble, "%s\n", ml_text_z(&whole));
-        ml_err_say(&h->ss->out,
-                   "note: no program yet; these lines stand before the next ones");
-    } else if (!ok)
-        ml_host_report(h, true);
-    ml_text_free(&whole);
     return ok;
 }
 
@@ -563,34 +355,4 @@ ml_Schedule *ml_host_start(ml_Host *h, ml_HostStart *from, ml_Text *why)
         return h->ss->focus;
     ml_host_add_why(h->L, why);
     return NULL;
-}
-
-/* A script that returns a schedule, which is the focus then. */
-static bool open_script(ml_Host *h, const char *path)
-{
-    bool returned = false;
-
-    if (!run_script(h, path, 0, NULL, &returned))
-        return false;
-    return returned ||
-           ml_session_error(h->ss, ML_E_BAD_FILE,
-                            "%s was run, but it returns no schedule; :save FILE.lua writes "
-                            "scripts that do",
-                            path);
-}
-
-bool ml_host_open(ml_Host *h, const char *path)
-{
-    const char *dot = strrchr(path, '.');
-
-    if (dot && ml_streq(dot, ".lua"))
-        return open_script(h, path);
-    lua_pushcfunction(h->L, l_open);
-    lua_pushliteral(h->L, "open");
-    lua_pushstring(h->L, path);
-    bool ok = ml_host_run(h, 2, 0, true);
-
-    if (ok)
-        ml_session_saved(h->ss, h->ss->focus);
-    return ok;
 }

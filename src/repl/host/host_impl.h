@@ -21,6 +21,9 @@ struct ml_Host {
     ml_Text preamble; /* imports that were typed before a program */
     int kept_chunk;   /* what Lua made of it: a function, or (by kept_status) an error */
     int kept_status;
+    ml_Text python;    /* what the kept line is in Lua, when it is Python; else empty */
+    unsigned habits;   /* of Python that the kept line shows, */
+    unsigned told;     /* and that were told */
     size_t bytes;      /* held by Lua */
     size_t limit;      /* 0: none */
     const char *named; /* the module of -l until its file is looked for; else NULL */
@@ -41,6 +44,9 @@ bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed);
  * the error was printed. And forgets what the line before gave. */
 bool ml_host_run_for_result(ml_Host *h, int n_args);
 void ml_host_drop_result(ml_Host *h);
+/* A script file (ml_host_file); *returned: a schedule, which is the focus now. */
+bool ml_host_run_script(ml_Host *h, const char *path, int argc, char **argv,
+                        bool *returned);
 /* Pushes the script's function, or what is wrong with it: Lua's *status; path NULL:
  * standard input. A script that 0.1.0 saved returns its schedule, too. false: the file
  * cannot be read, errno says why, and nothing is pushed. */
@@ -48,6 +54,8 @@ bool ml_host_load_script(lua_State *L, const char *path, int *status);
 /* The error value is on top; it is printed and popped. typed: the chunk stands before one's
  * eyes, so no place is given. */
 void ml_host_report(ml_Host *h, bool typed);
+/* io.write goes the way of print. */
+void ml_host_take_writes(lua_State *L);
 /* The functions of the prompt into the table moon, on top, and the globals; leaves moon. */
 void ml_host_add_functions(lua_State *L);
 /* --safe: takes away what reaches beyond the session. */
@@ -65,6 +73,10 @@ void ml_host_push_keys(lua_State *L, int idx, lua_Integer most);
 /* Once a typed line has run: the name a.b that it was into h->typed, and whether that is nothing
  * (an error was printed). */
 bool ml_host_is_something(ml_Host *h, const char *text);
+/* Pushes the line as a function, or what is wrong with it: Lua's status. */
+int ml_host_load_line(ml_Host *h, const char *text, bool typed);
+/* How the line that was Python is written in Lua: once for each habit. */
+void ml_host_note_python(ml_Host *h);
 /* What an assignment leaves to be said: a module is no schedule, one list is not three values. */
 void ml_host_note_assigned(ml_Host *h, const char *text);
 /* Once package.path is what the environment says: the modules of -l are found there. */

@@ -33,10 +33,37 @@ static int l_print(lua_State *L)
     return 0;
 }
 
-/* moon.schedule and open: what they make becomes the focus, except in script files. */
+/* Schedule(mod) of a copied script, whose program has another name here or none (mod is a
+ * method): that of the focus is meant, as it was at the start. */
+static void take_program_of_focus(lua_State *L, ml_Host *h)
+{
+    ml_Schedule *s = h->ss->focus;
+
+    bind_push_imported(L, ml_version_program(s, 0).mod);
+    lua_replace(L, 1);
+    if (lua_isnoneornil(L, 2)) {
+        lua_settop(L, 1);
+        lua_newtable(L);
+    }
+    if (lua_istable(L, 2) && lua_getfield(L, 2, "name") == LUA_TNIL) {
+        lua_pushstring(L, ml_schedule_name(s));
+        lua_setfield(L, 2, "name");
+    }
+    lua_settop(L, 2);
+    ml_err_say(&h->ss->out, "note: Schedule was given no program; that of %s is taken",
+               ml_schedule_name(s));
+}
+
+/* moon.schedule and open: what they make becomes the focus, except in script files. Upvalue 2:
+ * it is a spelling of Python's. */
 static int l_schedule(lua_State *L)
 {
     ml_Host *h = ml_host_of(L);
+
+    if (lua_toboolean(L, lua_upvalueindex(2)) && lua_gettop(L) > 0 &&
+        (lua_isnil(L, 1) || lua_isfunction(L, 1)) && h->ss->focus &&
+        h->ss->mode == ML_MODE_TYPED)
+        take_program_of_focus(L, h);
     int n = lua_gettop(L);
 
     lua_pushvalue(L, lua_upvalueindex(1));
@@ -104,6 +131,10 @@ static bool push_python_name(lua_State *L, const char *name)
 {
     static const char *const FROM_MOON[] = {"tir", "s_tir", "Schedule", "create_schedule"};
 
+    if (ml_streq(name, "tvm")) { /* tvm.tir.Schedule(…) */
+        ml_host_push_moon(L);
+        return true;
+    }
     if (ml_streq(name, "True") || ml_streq(name, "False")) {
         lua_pushboolean(L, *name == 'T');
         return true;
@@ -177,7 +208,10 @@ int ml_host_name(lua_State *L)
     }
     if (name && push_python_name(L, name))
         return 1;
-    lua_pushnil(L);
+    if (name && ml_streq(name, "sch") && ml_host_of(L)->ss->focus)
+        ml_lua_push_schedule(L, ml_schedule_ref(ml_host_of(L)->ss->focus));
+    else
+        lua_pushnil(L);
     return 1;
 }
 
@@ -385,6 +419,8 @@ void ml_host_add_functions(lua_State *L)
     static const char *const FROM_MOON[] = {"schedule", "workload", "open",
                                             "focus",    "auto",     "bind_key"};
     static const char *const ON_FOCUS[] = {"loops", "blocks"};
+    enum { OWN = 2 };
+    static const char *const MAKE[] = {"open", "schedule", "Schedule", "create_schedule"};
 
     lua_pushglobaltable(L);
     lua_newtable(L);
@@ -396,11 +432,16 @@ void ml_host_add_functions(lua_State *L)
     lua_setglobal(L, "print");
     lua_pushvalue(L, -1);
     lua_setglobal(L, "moon");
-    for (int k = 0; k < 2; k++) {
-        lua_getfield(L, -1, k ? "open" : "schedule");
-        lua_pushcclosure(L, l_schedule, 1);
-        lua_setfield(L, -2, k ? "open" : "schedule");
+    for (size_t k = 0; k < ML_COUNT(MAKE); k++) {
+        lua_getfield(L, -1, MAKE[k]);
+        lua_pushboolean(L, k >= OWN);
+        lua_pushcclosure(L, l_schedule, 2);
+        lua_setfield(L, -2, MAKE[k]);
     }
+    lua_getfield(L, -1, "tir"); /* s_tir is the same table */
+    lua_getfield(L, -2, "Schedule");
+    lua_setfield(L, -2, "Schedule");
+    lua_pop(L, 1);
     const luaL_Reg fns[] = {{"focus", l_focus},       {"cmd", l_cmd},
                             {"set", l_set},           {"get", l_get},
                             {"alias", l_alias},       {"bind_key", ml_host_bind_key},

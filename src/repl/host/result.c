@@ -133,6 +133,9 @@ static void add_value(lua_State *L, int idx, ml_Text *t, int depth)
         add_table(L, idx, t, depth);
     else if (lua_type(L, idx) == LUA_TFUNCTION)
         ml_host_add_function(L, idx, NULL, t);
+    else if (luaL_testudata(L, idx, LUA_FILEHANDLE))
+        ml_text_add(t, ((luaL_Stream *)lua_touserdata(L, idx))->closef ? "file"
+                                                                       : "file (closed)");
     else {
         if (lua_type(L, idx) == LUA_TTABLE)
             lua_pop(L, 1);

@@ -52,6 +52,26 @@ bool ml_host_is_something(ml_Host *h, const char *text)
     return false;
 }
 
+/* ---- Python */
+
+void ml_host_note_python(ml_Host *h)
+{
+    enum { PLAIN = 1 << 8 };
+    unsigned all = h->habits | PLAIN;
+
+    if (h->python.n == 0 || (all & ~h->told) == 0)
+        return;
+    const char *z = ml_text_z(&h->python), *first = strchr(z, '{');
+
+    h->told |= all;
+    while (first && first > z && first[-1] != '\n')
+        first--;
+    if (!first)
+        first = z;
+    ml_err_say(&h->ss->out, "note: read as Python; in Lua it is %.*s",
+               (int)strcspn(first, "\n"), first);
+}
+
 /* ---- assignments */
 
 enum { TARGETS = 16 };

@@ -2,6 +2,7 @@
  * history - the entries that were typed, and the file that keeps them over sessions.
  *
  * One entry is one line of the file: a newline within is written as \n, a backslash as \\.
+ * A line \!ENTRY says that the newest such entry failed, \=ENTRY that it did not after all.
  * `offset` is how far the file has been read; before an entry is appended, what others
  * wrote since is read. A file that has grown too long is cut to the newest entries when it
  * is opened. A lock that cannot be had soon is an error, never a wait. Source:
@@ -27,8 +28,13 @@ enum {
     LOCK_TRIES = 100,      /* of 5 ms each */
 };
 
+typedef struct Entry {
+    char *text;
+    bool failed; /* when it ran the last time */
+} Entry;
+
 struct ml_History {
-    char **v;
+    Entry *v;
     size_t n, cap;
     int fd; /* -1: no file */
     off_t offset;
@@ -48,7 +54,7 @@ void ml_history_free(ml_History *h)
     if (!h)
         return;
     for (size_t k = 0; k < h->n; k++)
-        ml_heap_free(h->v[k]);
+        ml_heap_free(h->v[k].text);
     ml_heap_free(h->v);
     if (h->fd >= 0)
         close(h->fd);
@@ -63,14 +69,22 @@ size_t ml_history_count(const ml_History *h)
 const char *ml_history_at(const ml_History *h, size_t k)
 {
     ML_ASSERT(k < h->n);
-    return h->v[k];
+    return h->v[k].text;
+}
+
+bool ml_history_failed(const ml_History *h, size_t k)
+{
+    ML_ASSERT(k < h->n);
+    return h->v[k].failed;
 }
 
 /* ---- entries */
 
 static bool repeats(const ml_History *h, const char *p, size_t n)
 {
-    return h->n && strlen(h->v[h->n - 1]) == n && memcmp(h->v[h->n - 1], p, n) == 0;
+    const char *last = h->n ? h->v[h->n - 1].text : NULL;
+
+    return last && strlen(last) == n && memcmp(last, p, n) == 0;
 }
 
 /* False: the entry repeats the last one. */
@@ -82,7 +96,7 @@ static bool push(ml_History *h, const char *p, size_t n)
         size_t drop = h->n - ML_HISTORY_MAX + 1;
 
         for (size_t k = 0; k < drop; k++)
-            ml_heap_free(h->v[k]);
+            ml_heap_free(h->v[k].text);
         memmove(h->v, h->v + drop, (h->n - drop) * sizeof *h->v);
         h->n -= drop;
     }
@@ -93,8 +107,26 @@ static bool push(ml_History *h, const char *p, size_t n)
     char *z = ml_heap_zalloc(n + 1);
 
     memcpy(z, p, n);
-    h->v[h->n++] = z;
+    h->v[h->n++] = (Entry){.text = z};
     return true;
+}
+
+/* Of the newest entry of that text; whether it was otherwise. */
+static bool judge(ml_History *h, const char *p, size_t n, bool failed)
+{
+    enum { NEAR = 200 }; /* entries of other sessions may stand behind it */
+
+    for (size_t k = h->n; k-- > 0 && k + NEAR >= h->n;) {
+        Entry *e = &h->v[k];
+
+        if (strlen(e->text) != n || memcmp(e->text, p, n) != 0)
+            continue;
+        bool was = e->failed;
+
+        e->failed = failed;
+        return was != failed;
+    }
+    return false;
 }
 
 static void encode(ml_Text *out, const char *entry)
@@ -113,7 +145,10 @@ static void encode(ml_Text *out, const char *entry)
 static void decode_line(ml_History *h, const char *p, size_t n)
 {
     ml_Text t = {0};
+    char mark = n > 1 && p[0] == '\\' && (p[1] == '!' || p[1] == '=') ? p[1] : 0;
 
+    p += mark ? 2 : 0;
+    n -= mark ? 2 : 0;
     for (size_t k = 0; k < n; k++) {
         if (p[k] == '\\' && k + 1 < n) {
             k++;
@@ -121,7 +156,9 @@ static void decode_line(ml_History *h, const char *p, size_t n)
         } else if (p[k] != '\0')
             ml_text_char(&t, p[k]);
     }
-    if (t.n)
+    if (t.n && mark)
+        judge(h, t.p, t.n, mark == '!');
+    else if (t.n)
         push(h, t.p, t.n);
     ml_text_free(&t);
 }
@@ -196,8 +233,13 @@ static bool cut_file(ml_History *h)
     int flags = fcntl(h->fd, F_GETFL);
     ml_Text t = {0};
 
-    for (size_t k = h->n > ML_HISTORY_MAX ? h->n - ML_HISTORY_MAX : 0; k < h->n; k++)
-        encode(&t, h->v[k]);
+    for (size_t k = h->n > ML_HISTORY_MAX ? h->n - ML_HISTORY_MAX : 0; k < h->n; k++) {
+        encode(&t, h->v[k].text);
+        if (h->v[k].failed) {
+            ml_text_add(&t, "\\!");
+            encode(&t, h->v[k].text);
+        }
+    }
     bool ok = !t.bad && flags >= 0 && fcntl(h->fd, F_SETFL, flags & ~O_APPEND) == 0 &&
               lseek(h->fd, 0, SEEK_SET) == 0 && ml_write_all(h->fd, ml_text_z(&t), t.n) &&
               ftruncate(h->fd, (off_t)t.n) == 0;
@@ -246,42 +288,71 @@ bool ml_history_attach(ml_History *h, const char *path, ml_Text *why)
     return ok;
 }
 
-/* Under the lock: behind what others have typed. */
-static bool append(ml_History *h, const char *entry, size_t n)
+/* Under the lock: an entry, or (mark) what became of one, behind what others have typed. */
+static bool append(ml_History *h, const char *mark, const char *entry, size_t n)
 {
     bool ok = read_rest(h);
-    ml_Text t = {0};
+    bool news = *mark ? judge(h, entry, n, *mark == '!') : push(h, entry, n);
+    ml_Text t = {0}, text = {0};
 
-    if (push(h, entry, n) && ok) {
+    if (news && ok) {
         off_t end = lseek(h->fd, 0, SEEK_END);
 
         if (end > h->offset) /* a line that was never finished */
             ml_text_char(&t, '\n');
-        encode(&t, h->v[h->n - 1]);
+        if (*mark)
+            ml_text_fmt(&t, "\\%s", mark);
+        ml_text_addn(&text, entry, n);
+        encode(&t, ml_text_z(&text));
         ok = end >= 0 && ml_write_all(h->fd, ml_text_z(&t), t.n);
         if (ok)
             h->offset = end + (off_t)t.n;
     }
     ml_text_free(&t);
+    ml_text_free(&text);
     return ok;
 }
 
-bool ml_history_add(ml_History *h, const char *entry, ml_Text *why)
+static size_t length_of(const char *entry)
 {
     size_t n = strlen(entry);
 
     while (n > 0 && strchr("\n \t", entry[n - 1]))
         n--;
-    if (n == 0 || *entry == ' ' || repeats(h, entry, n))
-        return true;
+    return n;
+}
+
+/* Appends to the file, or where there is none to what is held alone. */
+static bool keep(ml_History *h, const char *mark, const char *entry, size_t n, ml_Text *why)
+{
     if (h->fd < 0 || !lock(h->fd, F_WRLCK)) {
         int error = errno;
 
-        push(h, entry, n);
+        if (*mark)
+            judge(h, entry, n, *mark == '!');
+        else
+            push(h, entry, n);
         return h->fd < 0 || give_up(h, why, "the history file", error);
     }
-    bool ok = append(h, entry, n);
+    bool ok = append(h, mark, entry, n);
 
     unlock(h->fd);
     return ok || give_up(h, why, "the history file", errno);
+}
+
+bool ml_history_add(ml_History *h, const char *entry, ml_Text *why)
+{
+    size_t n = length_of(entry);
+
+    return n == 0 || *entry == ' ' || repeats(h, entry, n) || keep(h, "", entry, n, why);
+}
+
+bool ml_history_judge(ml_History *h, const char *entry, bool ok, ml_Text *why)
+{
+    size_t n = length_of(entry);
+
+    for (size_t k = h->n; k-- > 0 && n > 0 && *entry != ' ';)
+        if (strlen(h->v[k].text) == n && memcmp(h->v[k].text, entry, n) == 0)
+            return h->v[k].failed == !ok || keep(h, ok ? "=" : "!", entry, n, why);
+    return true;
 }

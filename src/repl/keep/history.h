@@ -22,6 +22,10 @@ bool ml_history_attach(ml_History *h, const char *path, ml_Text *why);
 /* Keeps an entry, unless it is blank, begins with a space or repeats the last one. false:
  * the file could not be written; it is detached and *why says why. */
 bool ml_history_add(ml_History *h, const char *entry, ml_Text *why);
+/* What became of the newest entry of that text, once it has run; kept in the file, too. false: as
+ * above. */
+bool ml_history_judge(ml_History *h, const char *entry, bool ok, ml_Text *why);
+bool ml_history_failed(const ml_History *h, size_t k);
 size_t ml_history_count(const ml_History *h);
 const char *ml_history_at(const ml_History *h, size_t k); /* oldest first */
 

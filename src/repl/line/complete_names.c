@@ -59,8 +59,9 @@ static void offer_topic(const char *name, const char *summary, const char *text,
 
 void ml_offer_topics(ml_Offer *o)
 {
-    static const char *const TOPICS[] = {"primitives", "commands", "settings", "names",
-                                         "line",       "errors",   "functions"};
+    static const char *const TOPICS[] = {"primitives", "commands", "settings",
+                                         "names",      "line",     "errors",
+                                         "functions",  "tvm",      "halide"};
 
     for (size_t k = 0; k < ml_n_primitives; k++)
         ml_offer(o, ml_primitives[k]->name, ml_primitives[k]->summary);

@@ -303,6 +303,15 @@ void ml_line_history_add(ml_Session *ss, const char *entry)
     ml_text_free(&why);
 }
 
+void ml_line_history_judge(ml_Session *ss, const char *entry, bool ok)
+{
+    ml_Text why = {0};
+
+    if (!ml_history_judge(ss->history, entry, ok, &why))
+        note(ss, &why);
+    ml_text_free(&why);
+}
+
 void ml_line_end(ml_Session *ss)
 {
     (void)ss;

@@ -22,6 +22,8 @@ ML_GIVES char *ml_line_read(ml_Session *ss, const char *prompt, bool more,
 void ml_line_free(char *line);
 /* One entry, all its lines, for recall and for the history file. */
 void ml_line_history_add(ml_Session *ss, const char *entry);
+/* Once it has run: what failed is not suggested. */
+void ml_line_history_judge(ml_Session *ss, const char *entry, bool ok);
 /* Puts the terminal back as it was found; callable from a signal handler and twice. */
 void ml_line_restore(void);
 void ml_line_end(ml_Session *ss);

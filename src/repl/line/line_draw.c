@@ -102,7 +102,8 @@ const char *ml_draw_suggestion(void)
     for (size_t k = ml_history_count(h); k-- > 0;) {
         const char *z = ml_history_at(h, k);
 
-        if (strncmp(z, rl_line_buffer, (size_t)rl_end) == 0 && z[rl_end])
+        if (!ml_history_failed(h, k) && strncmp(z, rl_line_buffer, (size_t)rl_end) == 0 &&
+            z[rl_end])
             return z + rl_end;
     }
     return NULL;

@@ -74,7 +74,7 @@ void ml_prompt_run(ml_Session *ss)
             continue;
         ml_line_history_add(ss, ml_text_z(&whole));
         ml_interrupt_answer();
-        ml_run(ss, NULL, ml_text_z(&whole));
+        ml_line_history_judge(ss, ml_text_z(&whole), ml_run(ss, NULL, ml_text_z(&whole)));
         ss->status = 0; /* an error at the prompt is no failure of the program */
         ml_text_clear(&whole);
     }

@@ -243,8 +243,7 @@ static void codes(ml_ManualPage *p)
 /* The chapters that are played: how one begins. */
 static bool first_chapters(ml_ManualPage *p, ml_Text *why)
 {
-    return ml_manual_story(p, why) && ml_manual_from_tvm(p, why) &&
-           ml_manual_from_halide(p, why);
+    return ml_manual_story(p, why) && ml_manual_from(p, why);
 }
 
 static void chapters(ml_ManualPage *p)

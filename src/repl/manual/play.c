@@ -23,7 +23,7 @@ static bool draw(ml_Session *ss, const char *kind, int since, bool dark, ml_Text
     static const char FILE_NAME[] = "picture.svg"; /* in the scratch folder */
     ml_GraphWhy reason = {0};
     ml_Graph g;
-    bool ok = ml_graph_build(ss->focus, kind, since, dark, &g) &&
+    bool ok = ml_graph_build(ss->focus, kind, since, dark, &g, &reason) &&
               ml_graph_write(&g, kind, FILE_NAME, &reason) && ml_file_read(FILE_NAME, svg);
 
     if (!ok)
@@ -116,7 +116,7 @@ bool ml_manual_play(ml_ManualPage *p, const ml_ManualStep *steps, size_t n, ml_T
 static const char CHECK[] = "do local s = moon.focus() local c = s and moon.check(s) "
                             "assert(not c or c.ok, c and c.first_at) end";
 
-static bool check_pair(ml_ManualPage *p, const char *start, const ml_ManualPair *pair,
+static bool check_pair(ml_ManualPage *p, const char *start, const ml_FromPair *pair,
                        ml_Text *why)
 {
     const char *const lines[] = {pair->start ? pair->start : start, pair->here, CHECK};
@@ -138,14 +138,20 @@ static bool check_pair(ml_ManualPage *p, const char *start, const ml_ManualPair 
     return ok;
 }
 
-bool ml_manual_pairs(ml_ManualPage *p, const char *there, const char *start,
-                     const ml_ManualPair *pairs, size_t n, ml_Text *why)
+bool ml_manual_pairs(ml_ManualPage *p, const ml_From *f, const ml_FromTable *t,
+                     ml_Text *why)
 {
-    p->form->heads(p, there, "moonloop");
-    for (size_t k = 0; k < n; k++) {
-        if (!check_pair(p, start, &pairs[k], why))
+    p->form->heads(p, f->name, "moonloop");
+    for (size_t k = 0; k < t->n; k++) {
+        const ml_FromPair *pair = &t->pairs[k];
+        const char *lead = ml_from_lead(f, pair);
+        ml_Text here = {0};
+
+        if (!check_pair(p, f->start, pair, why))
             return false;
-        p->form->pair(p, pairs[k].there, pairs[k].here, pairs[k].note);
+        ml_text_fmt(&here, "%s%s%s", lead, *lead ? "\n" : "", pair->here);
+        p->form->pair(p, pair->there, ml_text_z(&here), pair->note);
+        ml_text_free(&here);
     }
     return true;
 }

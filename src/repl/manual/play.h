@@ -3,6 +3,7 @@
 #ifndef ML_REPL_MANUAL_PLAY_H
 #define ML_REPL_MANUAL_PLAY_H
 
+#include "repl/cmd/from.h"
 #include "repl/manual/manual.h"
 
 typedef enum ml_ManualDo {
@@ -20,24 +21,16 @@ typedef struct ml_ManualStep {
     const char *text;
 } ml_ManualStep;
 
-/* What is known from elsewhere; what is typed here, run on what `start` begins with (NULL:
- * what the table begins with); a word on what differs, or "". */
-typedef struct ml_ManualPair {
-    const char *there, *here, *note;
-    const char *start;
-} ml_ManualPair;
-
 /* Plays the steps in one session, and writes what came. false: a line failed that may not,
  * and *why says which and how. */
 bool ml_manual_play(ml_ManualPage *p, const ml_ManualStep *steps, size_t n, ml_Text *why);
 /* A table. Each pair is run on its own, and what it makes of the program is compared with the
  * program before it. false: the same. */
-bool ml_manual_pairs(ml_ManualPage *p, const char *there, const char *start,
-                     const ml_ManualPair *pairs, size_t n, ml_Text *why);
+bool ml_manual_pairs(ml_ManualPage *p, const ml_From *f, const ml_FromTable *t,
+                     ml_Text *why);
 
-/* The chapters: story.c, from_tvm.c, from_halide.c. */
+/* The chapters: story.c, from.c. */
 bool ml_manual_story(ml_ManualPage *p, ml_Text *why);
-bool ml_manual_from_tvm(ml_ManualPage *p, ml_Text *why);
-bool ml_manual_from_halide(ml_ManualPage *p, ml_Text *why);
+bool ml_manual_from(ml_ManualPage *p, ml_Text *why);
 
 #endif

@@ -111,15 +111,8 @@ void ml_out_tell(ml_Out *o, const char *shown, const char *raw)
         o->tee(o->tee_user, shown, raw);
 }
 
-static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const char *raw)
+static void write_text(ml_Out *o, int fd, const char *text)
 {
-    if (capture) {
-        ml_text_add(capture, text);
-        return;
-    }
-    ml_out_clear_status(o);
-    if (raw)
-        ml_out_tell(o, text, raw);
     fflush(stdout); /* what io.write has begun stands before what is said now */
     if (!o->ascii) {
         write_all(o, fd, text, strlen(text));
@@ -132,9 +125,28 @@ static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const 
     ml_text_free(&t);
 }
 
+/* raw: what the tee is told; NULL: nothing. */
+static void put_as(ml_Out *o, int fd, ml_Text *capture, const char *text, const char *raw)
+{
+    if (capture) {
+        ml_text_add(capture, text);
+        return;
+    }
+    ml_out_clear_status(o);
+    if (raw)
+        ml_out_tell(o, text, raw);
+    write_text(o, fd, text);
+}
+
 static void put(ml_Out *o, int fd, ml_Text *capture, const char *text)
 {
-    put_as(o, fd, capture, text, text);
+    if (capture) {
+        ml_text_add(capture, text);
+        return;
+    }
+    ml_out_clear_status(o);
+    ml_out_tell(o, text, text);
+    write_text(o, fd, text);
 }
 
 void ml_out_as(ml_Out *o, const char *shown, const char *raw)

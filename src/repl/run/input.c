@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "moonloop/core/base/file.h"
 #include "moonloop/core/json/data.h"
 #include "moonloop/primitives/trace.h"
 #include "repl/host/host.h"
@@ -146,6 +147,21 @@ static bool is_binary(const ml_Text *t)
     return t->n && memchr(t->p, '\0', t->n);
 }
 
+/* Runs what is complete; false: it failed. Of a file the line is told: nobody has typed it
+ * just now. */
+static bool run_read(ml_Session *ss, ml_Text *whole, int fd, const char *name,
+                     size_t number)
+{
+    size_t first = number;
+    bool ok = ml_run(ss, NULL, ml_text_z(whole));
+
+    for (size_t k = 0; k < whole->n; k++)
+        first -= whole->p[k] == '\n';
+    if (!ok && fd != STDIN_FILENO && !ss->json)
+        ml_err_say(&ss->out, "  at     %s:%zu", name, first);
+    return ok;
+}
+
 bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
 {
     Lines l = {.fd = fd};
@@ -169,8 +185,7 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
         ml_text_addn(&whole, line.n ? line.p : "", line.n);
         if (ml_wants_more(ss, ml_text_z(&whole)))
             continue;
-        if (!ml_run(ss, NULL, ml_text_z(&whole)))
-            ok = false;
+        ok = run_read(ss, &whole, fd, name, number) && ok;
         ml_text_clear(&whole);
     }
     if (l.error && l.error != EINTR)
@@ -178,7 +193,7 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
                               strerror(l.error));
     /* What never became complete is run as it is, so that its error is told. */
     if (whole.n && ok && !ss->quit)
-        ok = ml_run(ss, NULL, ml_text_z(&whole));
+        ok = run_read(ss, &whole, fd, name, number);
     ml_text_free(&line);
     ml_text_free(&whole);
     return ok;
@@ -224,19 +239,40 @@ ml_FileKind ml_input_kind_of(const char *path)
     return begins_with(path, "#!") ? ML_FILE_SCRIPT : ML_FILE_LINES;
 }
 
+/* By its suffix; other files are merely read as such. */
+static bool is_session_text(const char *path)
+{
+    return ml_streq(suffix_of(path), ".txt") || ml_streq(suffix_of(path), ".mls");
+}
+
 static bool run_lines(ml_Session *ss, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ml_RunFrame f;
 
-    if (fd < 0)
-        return ml_session_error(ss, ML_E_NO_FILE, "cannot open %s: %s", path,
-                                strerror(errno));
+    if (fd < 0) {
+        int error = errno;
+        ml_Text other = {0};
+        bool found = error == ENOENT && ml_file_with_suffix(path, &other);
+
+        ml_session_error(ss, ML_E_NO_FILE, "cannot open %s: %s%s%s%s", path,
+                         strerror(error), found ? "; did you mean " : "", ml_text_z(&other),
+                         found ? "?" : "");
+        ml_text_free(&other);
+        return false;
+    }
     ml_frame_push(ss, &f, &(ml_RunOpts){.mode = ML_MODE_TYPED});
     bool ok = ml_input_stream(ss, fd, path, false);
 
     ml_frame_pop(ss, &f);
     close(fd);
+    if (!ok && !is_session_text(path) && !ss->json && ss->last &&
+        ml_failure_code(ss->last) != ML_E_BAD_FILE &&
+        ml_failure_code(ss->last) != ML_E_NO_FILE)
+        ml_err_say(&ss->out,
+                   "note: %s was read as lines of a session; :open reads it as a program, "
+                   "whatever its suffix",
+                   path);
     return ok;
 }
 
@@ -245,13 +281,7 @@ bool ml_input_run_file(ml_Session *ss, const char *path, int argc, char **argv)
     if (!ml_session_may_read(ss, path))
         return false;
     switch (ml_input_kind_of(path)) {
-    case ML_FILE_OPENED: {
-        bool ok = ml_host_open(ss->host, path);
-
-        if (ok && ss->mode == ML_MODE_TYPED)
-            ml_session_announce(ss);
-        return ok;
-    }
+    case ML_FILE_OPENED: return ml_host_open(ss->host, path);
     case ML_FILE_SAVED:
     case ML_FILE_SCRIPT: return ml_host_file(ss->host, path, argc, argv);
     case ML_FILE_LINES: break;

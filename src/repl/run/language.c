@@ -55,8 +55,8 @@ static bool is_comment(const char *p)
         return false;
     ml_Token k = ml_token_next(&t);
 
-    return k.kind == ML_TOKEN_NAME &&
-           (ml_token_is(k, "moonloop") || ml_token_next(&t).kind == ML_TOKEN_NAME);
+    return k.kind == ML_TOKEN_NAME && (strncmp(k.text.p, "moonloop:", 9) == 0 ||
+                                       ml_token_next(&t).kind == ML_TOKEN_NAME);
 }
 
 /* `M, N = 64, 64`, which may stand before a program; it is Lua by itself. */

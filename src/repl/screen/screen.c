@@ -136,7 +136,7 @@ static void note_bytes(Bytes *to, ml_Text *t)
     ml_text_clear(t);
 }
 
-static void note_sequences(const ml_Terminal *to, int h)
+static void note_sequences(const ml_Terminal *to)
 {
     static const ml_Cap ENTER[] = {ML_CAP_SCREEN_ON, ML_CAP_KEYPAD_ON, ML_CAP_PASTE_ON},
                         LEAVE[] = {ML_CAP_PASTE_OFF, ML_CAP_NORMAL, ML_CAP_COLORS_OFF,
@@ -153,10 +153,8 @@ static void note_sequences(const ml_Terminal *to, int h)
     for (size_t k = 0; k < ML_COUNT(LEAVE); k++)
         ml_terminal_add(to, LEAVE[k], 0, 0, &t);
     ml_terminal_add(to, ML_CAP_SCREEN_OFF, 0, 0, &t);
-    if (!to->cap[ML_CAP_SCREEN_OFF]) { /* one screen only: below what is there */
-        ml_terminal_add(to, ML_CAP_GO, h - 1, 0, &t);
-        ml_text_add(&t, "\r\n");
-    }
+    if (!to->cap[ML_CAP_SCREEN_OFF]) /* one screen only: what was shown is over */
+        ml_terminal_add(to, ML_CAP_CLEAR, 0, 0, &t);
     note_bytes(&tty.leave, &t);
     ml_terminal_add(to, ML_CAP_SAVE, 0, 0, &t);
     ml_terminal_add(to, ML_CAP_GO, 998, 0, &t);
@@ -223,7 +221,6 @@ void ml_screen_theme(const ml_ThemeDef *theme)
 bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text *why)
 {
     const ml_Terminal *to = ml_terminal();
-    int w, h;
 
     if (tty.open)
         return true;
@@ -244,8 +241,7 @@ bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text
         tty.depth = to->colors >= 16 ? ML_DEPTH_16 : ML_DEPTH_8;
     ml_screen_theme(theme);
     tty.writer.to = to;
-    ml_screen_size(&w, &h);
-    note_sequences(to, h);
+    note_sequences(to);
     tty.ours = tty.found;
     tty.ours.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ECHONL);
     tty.ours.c_lflag |= ISIG;
@@ -343,18 +339,22 @@ static bool read_bytes(void)
     return k > 0 || room == 0 || (k < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
+bool ml_screen_changed(void)
+{
+    bool changed = false;
+    char c;
+
+    while (read(tty.signals[0], &c, 1) == 1)
+        changed = true;
+    return changed;
+}
+
 size_t ml_screen_events(ml_Event *out, size_t n, bool *ended)
 {
     size_t have = 0;
-    bool resized = false, returned = false;
-    char c;
 
     *ended = false;
-    while (read(tty.signals[0], &c, 1) == 1) {
-        resized = resized || c == 'w';
-        returned = returned || c == 'c';
-    }
-    if (returned || resized) /* the size may have changed while it was stopped */
+    if (ml_screen_changed()) /* the size may have changed while it was stopped, too */
         out[have++] = (ml_Event){.kind = ML_EVENT_RESIZE};
     while (have < n) {
         ml_Event e = ml_decode_next(&tty.keys, false);

@@ -29,6 +29,9 @@ int ml_screen_fd(void); /* becomes readable when keys are there */
 /* A descriptor that becomes readable after a resize, Ctrl-C, a return from Ctrl-Z; reading
  * events empties it. */
 int ml_screen_signal_fd(void);
+/* Whether there was a resize or a return from Ctrl-Z since the last event; it is none then.
+ * For who runs something, and looks at no keys meanwhile. */
+bool ml_screen_changed(void);
 /* What there is by now, at most n; waits a moment for the rest of a sequence that has
  * begun. *ended: the terminal is gone. */
 size_t ml_screen_events(ml_Event *out, size_t n, bool *ended);

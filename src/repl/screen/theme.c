@@ -1,7 +1,8 @@
 /*
  * theme - the looks. Each is written once, as colours in RGB, one of the 16 names, and the
  * attributes for a terminal without colours; the fewer colours a terminal has, the more of
- * it is rounded. The colours of `default` are those of Okabe and Ito, which people who do
+ * it is rounded. What covers whole rows is never underlined: the rows that belong to what is
+ * selected have a mark at their beginning, and a ground where there are colours. The colours of `default` are those of Okabe and Ito, which people who do
  * not tell red from green see apart, and differ in lightness. Source: interaction 10.
  */
 #include "repl/screen/theme.h"
@@ -33,14 +34,14 @@ static const Raw DARK[ML_N_ROLES] = {
     [ML_ROLE_BORDER] = {0x6c6c6c, NO, 8, NO, 0, 0},
     [ML_ROLE_BORDER_IN] = {0xd0d0d0, NO, 15, NO, B, B},
     [ML_ROLE_CURSOR] = {0xffffff, 0x005f87, 15, 4, B, R},
-    [ML_ROLE_LINKED] = {NO, 0x303030, NO, 8, 0, U},
+    [ML_ROLE_LINKED] = {NO, 0x303030, NO, 8, 0, 0},
     [ML_ROLE_CHANGED] = {0xf0e442, NO, 11, NO, B, B},
     [ML_ROLE_KEY] = {0x56b4e9, NO, 14, NO, B, B},
     [ML_ROLE_OK] = {0x56b4e9, NO, 14, NO, 0, B},
     [ML_ROLE_ERROR] = {0xff8c42, NO, 9, NO, B, B | R},
-    [ML_ROLE_NOTE] = {0xe69f00, NO, 3, NO, 0, U},
+    [ML_ROLE_NOTE] = {0xe69f00, NO, 3, NO, 0, B},
     [ML_ROLE_DIFF_ADD] = {0x56b4e9, NO, 14, NO, 0, B},
-    [ML_ROLE_DIFF_DEL] = {0xe69f00, NO, 3, NO, 0, U},
+    [ML_ROLE_DIFF_DEL] = {0xe69f00, NO, 3, NO, 0, D},
     [ML_ROLE_HINT] = {0x8a8a8a, NO, 8, NO, 0, D},
     [ML_ROLE_SUGGESTION] = {0x767676, NO, 8, NO, 0, D},
     [ML_ROLE_MATCH] = {0x000000, 0xf0e442, 0, 11, 0, R},
@@ -73,14 +74,14 @@ static const Raw LIGHT[ML_N_ROLES] = {
     [ML_ROLE_BORDER] = {0x9e9e9e, NO, 7, NO, 0, 0},
     [ML_ROLE_BORDER_IN] = {0x000000, NO, 0, NO, B, B},
     [ML_ROLE_CURSOR] = {0x000000, 0xafd7ff, 0, 14, B, R},
-    [ML_ROLE_LINKED] = {NO, 0xe4e4e4, NO, 7, 0, U},
+    [ML_ROLE_LINKED] = {NO, 0xe4e4e4, NO, 7, 0, 0},
     [ML_ROLE_CHANGED] = {0xa04000, NO, 1, NO, B, B},
     [ML_ROLE_KEY] = {0x005f9f, NO, 4, NO, B, B},
     [ML_ROLE_OK] = {0x005f9f, NO, 4, NO, 0, B},
     [ML_ROLE_ERROR] = {0xb33c00, NO, 1, NO, B, B | R},
-    [ML_ROLE_NOTE] = {0x8a5a00, NO, 3, NO, 0, U},
+    [ML_ROLE_NOTE] = {0x8a5a00, NO, 3, NO, 0, B},
     [ML_ROLE_DIFF_ADD] = {0x005f9f, NO, 4, NO, 0, B},
-    [ML_ROLE_DIFF_DEL] = {0xa85800, NO, 1, NO, 0, U},
+    [ML_ROLE_DIFF_DEL] = {0xa85800, NO, 1, NO, 0, D},
     [ML_ROLE_HINT] = {0x6c6c6c, NO, 8, NO, 0, D},
     [ML_ROLE_SUGGESTION] = {0x949494, NO, 8, NO, 0, D},
     [ML_ROLE_LOOP_PARALLEL] = {0x9a4f00, NO, 1, NO, B, B},
@@ -154,7 +155,7 @@ static ml_Look look_of(ml_Depth depth, const Raw *r)
     }
     if (depth == ML_DEPTH_8 && (r->bg16 == 8 || r->bg16 == 7)) {
         l.bg = ML_COLOR_DEFAULT;
-        l.attr |= ML_ATTR_UNDERLINE;
+        l.attr |= r->mono;
     }
     return l;
 }

@@ -16,7 +16,8 @@ typedef struct Brush { /* what the next character looks like */
 
 typedef struct Pen {
     ml_Writer *w;
-    const ml_Theme *t;
+    const ml_Theme *t; /* NULL: no cells are drawn */
+    ml_Depth depth;
     ml_Text *out;
     Brush now;
     bool same_own; /* cells of one number look alike in both grids */
@@ -43,8 +44,7 @@ static void take(Pen *p, const Brush *b)
     if (same_brush(&p->now, b))
         return;
     if (!*b->own || !same_brush(&p->now, &NORMAL))
-        ml_look_add(p->w->to, p->t->depth, *p->now.own ? NULL : &p->now.look, b->look,
-                    p->out);
+        ml_look_add(p->w->to, p->depth, *p->now.own ? NULL : &p->now.look, b->look, p->out);
     ml_text_add(p->out, b->own);
     p->now = *b;
 }
@@ -296,7 +296,7 @@ static void begin(Pen *p, const ml_Grid *next)
 
 bool ml_writer_show(ml_Writer *w, const ml_Grid *next, const ml_Theme *t, ml_Text *out)
 {
-    Pen p = {.w = w, .t = t, .out = out, .now = NORMAL};
+    Pen p = {.w = w, .t = t, .depth = t->depth, .out = out, .now = NORMAL};
     bool cursor = next->cursor_x >= 0 && next->cursor_x < next->w && next->cursor_y >= 0 &&
                   next->cursor_y < next->h;
 

@@ -106,15 +106,30 @@ long ml_session_unsaved(const ml_Session *ss)
     return n;
 }
 
+/* Whether another schedule has its name: then its number in :focus is told. */
+static bool has_namesake(const ml_Session *ss, size_t k)
+{
+    const char *name = ml_schedule_name(ss->schedules[k]);
+
+    for (size_t n = 0; n < ss->n_schedules; n++)
+        if (n != k && ml_streq(ml_schedule_name(ss->schedules[n]), name))
+            return true;
+    return false;
+}
+
 void ml_session_add_unsaved(const ml_Session *ss, ml_Text *out)
 {
     long all = ml_session_unsaved(ss);
     size_t n = 0;
 
-    for (size_t k = 0; k < ss->n_schedules; k++)
-        if (unsaved(ss, k) > 0)
-            ml_text_fmt(out, "%s%ld step%s of %s", n++ ? ", " : "", unsaved(ss, k),
-                        unsaved(ss, k) == 1 ? "" : "s", ml_schedule_name(ss->schedules[k]));
+    for (size_t k = 0; k < ss->n_schedules; k++) {
+        if (unsaved(ss, k) <= 0)
+            continue;
+        ml_text_fmt(out, "%s%ld step%s of %s", n++ ? ", " : "", unsaved(ss, k),
+                    unsaved(ss, k) == 1 ? "" : "s", ml_schedule_name(ss->schedules[k]));
+        if (has_namesake(ss, k))
+            ml_text_fmt(out, " (%zu)", k + 1);
+    }
     ml_text_fmt(out, " %s not saved", all == 1 ? "is" : "are");
 }
 

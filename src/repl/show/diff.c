@@ -154,14 +154,32 @@ static void rows_free(Rows *r)
     ml_heap_free(r->v);
 }
 
-void ml_diff_fresh(const char *a, const char *b, bool *fresh)
+ml_DiffStats ml_diff_signs(const char *a, const char *b, char *sign)
 {
     Rows r = compare(a, b, NULL);
+    ml_DiffStats st = {0};
+    char *last = NULL;
+    size_t gone = 0; /* since the last line of both, where nothing is new */
 
-    for (size_t k = 0; k < r.n; k++)
-        if (r.v[k].sign != '-')
-            fresh[r.v[k].b] = r.v[k].sign == '+';
+    for (size_t k = 0; k < r.n; k++) {
+        const Row *row = &r.v[k];
+        bool new_above = last && *last == '+';
+
+        if (row->sign == '-') {
+            st.removed++;
+            gone += !new_above;
+            continue;
+        }
+        last = &sign[row->b];
+        *last = row->sign == '+' ? '+' : gone > 0 ? '-' : ' ';
+        gone = 0;
+        st.added += row->sign == '+';
+        st.same += row->sign != '+';
+    }
+    if (gone > 0 && last && *last == ' ')
+        *last = '-';
     rows_free(&r);
+    return st;
 }
 
 static void print_row(ml_Text *out, const Row *r, const Lines *a, const Lines *b,

@@ -33,9 +33,10 @@ ml_DiffStats ml_diff_text(ml_Text *out, const char *a, const char *b,
  * looked at). */
 ml_DiffStats ml_diff_versions(struct ml_Session *ss, ml_Schedule *s, int from, int to,
                               const ml_DiffOpts *o, ml_Text *out);
-/* Which lines of b are not in a: fresh has room for all of b's. Lines that only moved right
- * or left are not. */
-void ml_diff_fresh(const char *a, const char *b, bool *fresh);
+/* Of each line of b: '+' it is not in a, '-' lines of a are gone above it (of the last line: or
+ * below) and nothing stands in their place, ' ' neither. sign has room for all of b's. Lines
+ * that only moved right or left are in both. */
+ml_DiffStats ml_diff_signs(const char *a, const char *b, char *sign);
 /* The same of two loop trees, without line numbers: what a node of both has new is told in
  * one line, `~ C  reads A, B → B_global`. */
 void ml_diff_tree(ml_Text *out, const char *a, const char *b, bool color);

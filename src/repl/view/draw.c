@@ -91,44 +91,22 @@ static void draw_rows(ml_View *v, ml_PaneId id)
 {
     ml_PaneState *p = &v->pane[id];
     const ml_Rows *r = ml_view_rows(v, id);
-    ml_Rows preview = {0};
-    bool shown = false, in = id == v->in;
-    int top = p->top;
+    bool in = id == v->in;
     uint32_t tied =
         id == ML_PANE_CODE || (id == ML_PANE_PROGRAM && !in) ? ml_view_tied(v) : 0;
 
-    if (id == ML_PANE_PROGRAM) { /* what it would be, where something is being tried */
-        ml_rows_reset(&preview);
-        shown = ml_act_preview(v, &preview);
-        if (shown) {
-            int first = -1;
-
-            r = &preview;
-            for (size_t k = 0; k < r->v.n && first < 0; k++)
-                if (r->v.v[k].changed)
-                    first = (int)k;
-            if (first >= 0 && (first < top || first >= top + p->at.h))
-                top = first - p->at.h / 3;
-            if (top > (int)r->v.n - p->at.h)
-                top = (int)r->v.n - p->at.h;
-            top = top < 0 ? 0 : top;
-        }
-    }
-    for (int y = 0, at; y < p->at.h; y++) {
-        at = shown ? top + y : ml_view_row_at(v, id, y);
-        if (at >= (int)r->v.n)
-            break;
-        const ml_Row *row = &r->v.v[at];
+    for (int y = 0; y < p->at.h && ml_view_row_at(v, id, y) < (int)r->v.n; y++) {
+        const ml_Row *row = &r->v.v[ml_view_row_at(v, id, y)];
         ml_Rect line = {p->at.x, p->at.y + y, p->at.w, 1};
-        bool cursor = !shown && at == p->cursor;
+        bool cursor = ml_view_row_at(v, id, y) == p->cursor;
         bool linked = tied ? row->line == tied : ml_view_linked(v, row);
 
         ml_view_put_row(v, line, line.x + 1, line.y, row, p->left, in && v->search);
         if (row->changed)
             ml_grid_put(&v->grid, line, line.x, line.y, "▌", ML_ROLE_CHANGED);
-        if (id == ML_PANE_LOOPS)
+        if (id == ML_PANE_LOOPS && !v->busy)
             draw_choice(v, row, line);
-        if (ml_view_other(id) != ML_PANE_NONE && linked && !shown) {
+        if (ml_view_other(id) != ML_PANE_NONE && linked) {
             ml_grid_attr(&v->grid, line, ML_ATTR_ON_LINKED);
             if (!row->changed)
                 ml_grid_put(&v->grid, line, line.x, line.y, "▏", ML_ROLE_DIM);
@@ -139,12 +117,91 @@ static void draw_rows(ml_View *v, ml_PaneId id)
             ml_grid_attr(&v->grid, (ml_Rect){line.x + line.w - 1, line.y, 1, 1},
                          ML_ATTR_ON_CURSOR);
         } else if (linked && id == ML_PANE_LOOPS && row->node == v->node) {
-            ml_grid_attr(&v->grid, line, ML_ATTR_ON_LINKED);
+            ml_grid_attr(&v->grid, line, ML_ATTR_ON_LINKED | ML_ATTR_BOLD);
             ml_grid_put(&v->grid, line, line.x + line.w - 1, line.y, "◀", ML_ROLE_STRONG);
         }
     }
-    ml_rows_free(&preview);
 }
+
+/* ---- a menu, and the program as it would be */
+
+/* A box of rows at the bottom of the panes, `at` of them marked. */
+typedef struct Menu {
+    ml_Rows rows;
+    int at;
+    ml_Rect box; /* h 0: there is none */
+} Menu;
+
+static Menu make_menu(ml_View *v)
+{
+    /* the preview stays in sight */
+    int room = v->grid.h > 20 ? v->grid.h / 2 : v->grid.h - 6;
+    Menu m = {.at = -1};
+
+    ml_rows_reset(&m.rows);
+    if (ml_act_open(v) && !v->busy)
+        ml_act_menu(v, &m.rows, &m.at);
+    int n = (int)m.rows.v.n, w = ml_rows_columns(&v->grid, &m.rows) + 4;
+    int h = n < room ? n : room;
+
+    w = w < 22 ? 22 : w;
+    if (n == 0 || room <= 0)
+        return m;
+    m.box = (ml_Rect){.y = v->grid.h - 3 - h - 2 - ml_view_last_over(v),
+                      .w = w > v->grid.w ? v->grid.w : w,
+                      .h = h + 2};
+    if (m.box.y < 1)
+        m.box.y = 1;
+    return m;
+}
+
+static void draw_menu(ml_View *v, const Menu *m)
+{
+    int h = m->box.h - 2, top = m->at >= h ? m->at - h + 1 : 0;
+
+    ml_grid_fill(&v->grid, m->box, ML_ROLE_TEXT);
+    ml_grid_box(&v->grid, m->box, NULL, ML_ROLE_BORDER_IN);
+    for (int k = 0; k < h; k++) {
+        ml_Rect line = {m->box.x + 1, m->box.y + 1 + k, m->box.w - 2, 1};
+
+        ml_view_put_row(v, line, line.x + 1, line.y, &m->rows.v.v[top + k], 0, false);
+        if (top + k == m->at)
+            ml_grid_attr(&v->grid, line, ML_ATTR_ON_CURSOR);
+    }
+}
+
+/* In pane 2, from where something changes, above what a menu covers. Returns the row behind
+ * the last one that is seen. */
+static int draw_preview(ml_View *v, const ml_Rows *r, const Menu *m)
+{
+    const ml_PaneState *p = &v->pane[ML_PANE_PROGRAM];
+    bool covered = m->box.h > 0 && m->box.x + m->box.w > p->at.x;
+    int room = p->at.h, n = (int)r->v.n, top = p->top, first = 0;
+
+    if (covered && m->box.y - p->at.y < room)
+        room = m->box.y > p->at.y ? m->box.y - p->at.y : 1;
+    while (first < n && !r->v.v[first].sign)
+        first++;
+    if (first < n && (first < top || first >= top + room))
+        top = first - room / 3;
+    top = top > n - room ? n - room : top;
+    top = top < 0 ? 0 : top;
+    for (int y = 0; y < room && top + y < n; y++) {
+        const ml_Row *row = &r->v.v[top + y];
+        ml_Rect line = {p->at.x, p->at.y + y, p->at.w, 1};
+        const char sign[] = {row->sign, '\0'};
+
+        ml_view_put_row(v, line, line.x + 1, line.y, row, p->left, false);
+        if (row->sign) {
+            ml_grid_put(&v->grid, line, line.x, line.y, sign,
+                        row->sign == '+' ? ML_ROLE_DIFF_ADD : ML_ROLE_DIFF_DEL);
+            ml_grid_attr(&v->grid, (ml_Rect){line.x, line.y, 1, 1}, ML_ATTR_BOLD);
+        }
+    }
+    return top + room < n ? top + room : n;
+}
+
+/* ---- panes */
 
 static ml_CellRole border_of(const ml_View *v, ml_PaneId id)
 {
@@ -171,36 +228,42 @@ static void put_title(ml_View *v, ml_Rect b, const char *title, ml_CellRole role
     ml_text_free(&t);
 }
 
-static void draw_pane(ml_View *v, ml_PaneId id)
+static void draw_pane(ml_View *v, ml_PaneId id, const Menu *menu)
 {
     const ml_PaneKind *kind = &v->kinds[id];
     ml_Rect b = v->places.box[id];
     ml_Text title = {0}, more = {0};
-    int n, last;
+    ml_Rows preview = {0};
+    int n = (int)ml_view_rows(v, id)->v.n, last = v->pane[id].top + ml_view_room(v, id);
 
-    ml_view_rows(v, id);
-    n = (int)v->pane[id].rows.v.n;
-    last = v->pane[id].top + ml_view_room(v, id);
     if (id == ML_PANE_CODE)
         ml_text_add(&title, v->beside == ML_LEVEL_ASM ? "A Assembly" : "L LLVM");
     else
         ml_text_fmt(&title, "%d %s", (int)id, ml_pane_names[id]);
-    if (kind->title) {
-        kind->title(v, &more);
-        if (more.n)
-            ml_text_fmt(&title, " %s", ml_text_z(&more));
+    ml_rows_reset(&preview);
+    if (id == ML_PANE_PROGRAM && !v->busy && ml_act_preview(v, &preview)) {
+        n = (int)preview.v.n;
+        last = draw_preview(v, &preview, menu);
+        ml_act_preview_title(v, &more);
+    } else {
+        draw_rows(v, id);
+        if (kind->title)
+            kind->title(v, &more);
     }
+    if (more.n)
+        ml_text_fmt(&title, " %s", ml_text_z(&more));
     if (id == v->in && v->zoomed)
         ml_text_add(&title, " (z)");
     put_title(v, b, ml_text_z(&title), border_of(v, id), last > n ? n : last, n);
     ml_text_free(&title);
     ml_text_free(&more);
-    draw_rows(v, id);
+    ml_rows_free(&preview);
 }
 
 static void draw_panes(ml_View *v)
 {
     const ml_Rect *box = v->places.box;
+    Menu menu = make_menu(v);
 
     for (int id = 1; id < ML_N_PANES; id++)
         if (box[id].w > 0 && id != (int)v->in)
@@ -209,44 +272,13 @@ static void draw_panes(ml_View *v)
         ml_grid_box(&v->grid, box[v->in], NULL, ML_ROLE_BORDER_IN);
     for (int id = 1; id < ML_N_PANES; id++)
         if (box[id].w > 0)
-            draw_pane(v, (ml_PaneId)id);
+            draw_pane(v, (ml_PaneId)id, &menu);
+    if (menu.box.h > 0)
+        draw_menu(v, &menu);
+    ml_rows_free(&menu.rows);
 }
 
 /* ---- what lies over the panes */
-
-/* A box of rows at the bottom of the panes, `at` of them marked. */
-static void draw_menu(ml_View *v)
-{
-    ml_Rows r = {0};
-    int at = -1;
-    int room =
-        v->grid.h > 20 ? v->grid.h / 2 : v->grid.h - 6; /* the preview stays in sight */
-
-    ml_rows_reset(&r);
-    ml_act_menu(v, &r, &at);
-    int n = (int)r.v.n, widest = ml_rows_columns(&v->grid, &r) + 2;
-
-    if (n > 0 && room > 0) {
-        int w = (widest < 20 ? 20 : widest) + 2, h = n < room ? n : room;
-        int top = at >= h ? at - h + 1 : 0;
-
-        w = w > v->grid.w ? v->grid.w : w;
-        ml_Rect box = {0, v->grid.h - 3 - h - 2 - ml_view_last_over(v), w, h + 2};
-
-        if (box.y < 1)
-            box.y = 1;
-        ml_grid_fill(&v->grid, box, ML_ROLE_TEXT);
-        ml_grid_box(&v->grid, box, NULL, ML_ROLE_BORDER_IN);
-        for (int k = 0; k < h; k++) {
-            ml_Rect line = {box.x + 1, box.y + 1 + k, w - 2, 1};
-
-            ml_view_put_row(v, line, line.x + 1, line.y, &r.v.v[top + k], 0, false);
-            if (top + k == at)
-                ml_grid_attr(&v->grid, line, ML_ATTR_ON_CURSOR);
-        }
-    }
-    ml_rows_free(&r);
-}
 
 static void draw_page(ml_View *v)
 {
@@ -307,8 +339,6 @@ void ml_view_draw(ml_View *v)
         draw_page(v);
     } else {
         draw_panes(v);
-        if (ml_act_open(v))
-            draw_menu(v);
     }
     ml_view_draw_last(v);
 }

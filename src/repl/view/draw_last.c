@@ -260,9 +260,23 @@ static void draw_unseen(ml_View *v, int y, bool whole)
 
 /* ---- all three */
 
+/* In their place, while a line is at work. */
+static void draw_busy(ml_View *v, int y)
+{
+    draw_lua(v, y - 1);
+    ml_grid_put_cut(&v->grid, ml_view_row_rect(v, y), 0, y,
+                    "this line is still at work; Ctrl-C stops it", ML_ROLE_DIM);
+    v->n_hot = 0;
+}
+
 void ml_view_draw_last(ml_View *v)
 {
     int y = v->grid.h - 2, over = 0;
+
+    if (v->busy) {
+        draw_busy(v, y);
+        return;
+    }
     bool asked = draw_asked(v, y), told = v->message.n > 0;
 
     if (asked && told)

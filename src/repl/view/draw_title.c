@@ -97,7 +97,7 @@ void ml_view_draw_title(ml_View *v)
         if (marks)
             ml_text_fmt(&left, " «%s»", marks);
         if (ml_version_step(s, version, &step) && step.speed) {
-            double share = share_of_peak(v, s, step.speed);
+            double share = v->busy ? v->share : share_of_peak(v, s, step.speed);
 
             speed = step.speed;
             ml_text_add(&right, speed);

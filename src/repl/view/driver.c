@@ -95,6 +95,21 @@ static void take(Driver *d, const ml_Event *e)
         ml_view_event(&d->v, e);
 }
 
+/* While a line runs: the window has another size, or is there again. */
+static void keep_in_shape(void *user, ml_Session *ss)
+{
+    Driver *d = user;
+    int w, h;
+
+    (void)ss;
+    if (!d->v.busy || !ml_screen_changed())
+        return;
+    ml_screen_size(&w, &h);
+    ml_view_resize(&d->v, w, h);
+    ml_view_draw(&d->v);
+    ml_screen_show(&d->v.grid, true);
+}
+
 static void send_clipboard(ml_View *v)
 {
     const char *text = ml_act_clipboard(v);
@@ -258,7 +273,11 @@ bool ml_view_terminal(ml_Session *ss)
     d->v.pressed = pressed;
     d->v.pressed_user = d;
     ml_loop_set_announcer(announce, d);
+    const ml_Observer observer = {.name = "view", .user = d, .on_tick = keep_in_shape};
+
+    ml_session_observe(ss, &observer);
     loop(d);
+    ml_session_unobserve(ss, &observer);
     ml_loop_set_announcer(NULL, NULL);
     ml_screen_close();
     ml_capture_end();

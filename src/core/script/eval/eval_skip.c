@@ -125,7 +125,7 @@ void ml_ev_no_program(ml_Eval *ev)
 
         if (d->warning && strncmp(d->message, "depends on", 10) == 0) {
             at = (ml_Place){d->span.line, d->span.col, d->span.end_line, d->span.end_col};
-            why = " itself; the one here";
+            why = " but one inside other Python";
             help = d->message;
         }
     }

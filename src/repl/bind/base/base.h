@@ -25,6 +25,8 @@
 typedef struct BindSpace BindSpace;
 typedef struct BindState {
     volatile sig_atomic_t *interrupt;
+    ml_WatchFn *watch; /* called now and then while Lua or a context is at work; or NULL */
+    void *watch_user;
     BindSpace *builder; /* where expressions are built now; not counted; or NULL */
     ml_Ctx *spare;      /* a scratch context at rest, or NULL */
     int64_t seed;
@@ -44,6 +46,8 @@ struct ml_Intrins *bind_intrins(lua_State *L);
  * past every pcall, until the caller resets it. NULL: none. Contexts made meanwhile keep
  * watching the flag: it outlives the state. */
 void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag);
+/* Calls fn now and then while Lua runs, and what is made for it; fn runs no Lua. */
+void ml_lua_set_watch(lua_State *L, ml_WatchFn *fn, void *user);
 /* The seed of schedules that are made without one. */
 void ml_lua_set_seed(lua_State *L, int64_t seed);
 /* Bytes that one program, and one tensor, may take from now on; 0: as much as there is. */

@@ -138,6 +138,7 @@ ml_Ctx *bind_scratch(lua_State *L)
     s->cx = st->spare ? st->spare : ml_ctx_new(0);
     st->spare = NULL;
     ml_ctx_set_cancel(s->cx, st->interrupt);
+    ml_ctx_set_watch(s->cx, st->watch, st->watch_user);
     ml_ctx_set_limit(s->cx, st->limit);
     s->start = ml_mark(s->cx);
     return s->cx;

@@ -70,6 +70,7 @@ ml_Ctx *bind_new_ctx(lua_State *L)
     ml_Ctx *cx = ml_ctx_new(bind_state(L)->limit);
 
     ml_ctx_set_cancel(cx, bind_state(L)->interrupt);
+    ml_ctx_set_watch(cx, bind_state(L)->watch, bind_state(L)->watch_user);
     return cx;
 }
 
@@ -87,6 +88,8 @@ static void poll_interrupt(lua_State *L, lua_Debug *ar)
     BindState *st = bind_state(L);
 
     (void)ar;
+    if (st && st->watch)
+        st->watch(st->watch_user, 0);
     if (!st || !st->interrupt || !*st->interrupt)
         return;
     if (*st->interrupt == ML_INTERRUPT_HARD) /* a coroutine, too: here at every turn */
@@ -103,6 +106,12 @@ void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag)
 
     bind_state(L)->interrupt = flag;
     lua_sethook(L, flag ? poll_interrupt : NULL, flag ? LUA_MASKCOUNT : 0, INSTRUCTIONS);
+}
+
+void ml_lua_set_watch(lua_State *L, ml_WatchFn *fn, void *user)
+{
+    bind_state(L)->watch = fn;
+    bind_state(L)->watch_user = user;
 }
 
 void ml_lua_set_seed(lua_State *L, int64_t seed)

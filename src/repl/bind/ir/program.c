@@ -6,6 +6,7 @@
  */
 #include "repl/bind/ir/ir.h"
 
+#include "moonloop/core/base/file.h"
 #include "moonloop/core/compare/equal.h"
 
 #include <errno.h>
@@ -229,16 +230,26 @@ static int close_file(lua_State *L)
 
 void bind_read_file(lua_State *L, const char *path)
 {
-    bind_may_read(L, path);
     int top = lua_gettop(L);
+    ml_Text *t = bind_text(L);
+
+    ml_file_home(path, t);
+    path = ml_text_z(t);
+    bind_may_read(L, path);
     FILE **f = bind_box(L, sizeof(*f), "moonloop.file", close_file);
     luaL_Buffer b;
     size_t n;
 
     errno = 0;
     *f = fopen(path, "rb");
-    if (!*f)
-        ml_lua_fail(L, ML_E_NO_FILE, "%s: %s", path, strerror(errno));
+    if (!*f) {
+        int error = errno;
+        ml_Text *other = bind_text(L);
+        bool found = error == ENOENT && ml_file_with_suffix(path, other);
+
+        ml_lua_fail(L, ML_E_NO_FILE, "%s: %s%s%s%s", path, strerror(error),
+                    found ? "; did you mean " : "", ml_text_z(other), found ? "?" : "");
+    }
     luaL_buffinit(L, &b);
     do {
         char *p = luaL_prepbuffer(&b);

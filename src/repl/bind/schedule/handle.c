@@ -36,6 +36,35 @@ static void push_result(lua_State *L, int sched, ml_Handle h)
         bind_push_handle(L, sched, h);
 }
 
+/* list[0] and list[-1] of elsewhere; behind the last there is nothing, as in any list. */
+static int index_list(lua_State *L)
+{
+    if (lua_isinteger(L, 2) && lua_tointeger(L, 2) < 1)
+        return ml_lua_fail(
+            L, ML_E_UNKNOWN_NAME,
+            "a list counts from 1 and has no element [%d]; the last of `l` is "
+            "l[#l]",
+            (int)lua_tointeger(L, 2));
+    lua_pushnil(L);
+    return 1;
+}
+
+void bind_new_handles(lua_State *L, size_t n)
+{
+    static const char key;
+
+    lua_createtable(L, (int)n, 0);
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &key) == LUA_TNIL) {
+        lua_pop(L, 1);
+        lua_createtable(L, 0, 1);
+        lua_pushcfunction(L, index_list);
+        lua_setfield(L, -2, "__index");
+        lua_pushvalue(L, -1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+    }
+    lua_setmetatable(L, -2);
+}
+
 int bind_push_results(lua_State *L, int sched, const ml_Results *r)
 {
     const ml_Handle *v = r->more ? r->more : r->v;
@@ -46,7 +75,7 @@ int bind_push_results(lua_State *L, int sched, const ml_Results *r)
         push_result(L, sched, v[0]);
         return 1;
     }
-    lua_createtable(L, (int)r->n, 0);
+    bind_new_handles(L, r->n);
     for (size_t k = 0; k < r->n; k++) {
         push_result(L, sched, v[k]);
         lua_rawseti(L, -2, (lua_Integer)k + 1);

@@ -47,6 +47,24 @@ static void no_nil_among(lua_State *L, const ml_Primitive *prim, int top)
     }
 }
 
+/* One loop or block is wanted first: a list of them is what get_loops gave. */
+static void no_list_for_one(lua_State *L, const ml_Primitive *prim)
+{
+    ml_ParamKind kind = prim->n_params ? (ml_ParamKind)prim->params[0].kind : ML_P_VALUE;
+    bool one = kind == ML_P_LOOP || kind == ML_P_BLOCK || kind == ML_P_BLOCK_OR_LOOP;
+
+    if (!one || !lua_istable(L, 2) || has_names(L, 2))
+        return;
+    bool handles = lua_rawgeti(L, 2, 1) != LUA_TNIL && bind_test(L, -1, &bind_handle_class);
+
+    lua_pop(L, 1);
+    if (handles)
+        bind_bad(L,
+                 "%s: %s: one is needed, and this is a list of %d: i, j = "
+                 "table.unpack(list) names what is in it, list[1] is its first",
+                 prim->name, prim->params[0].name, (int)lua_rawlen(L, 2));
+}
+
 typedef struct Given {
     const ml_Arg *pos, *values;
     size_t n_pos, n_named;
@@ -99,6 +117,7 @@ static Given read_given(lua_State *L, const ml_Primitive *prim, int top, ml_Ctx 
     }
     if (prim->n_params > 0 && prim->params[0].kind == ML_P_LOOPS)
         no_nil_among(L, prim, top);
+    no_list_for_one(L, prim);
     while (top > 1 && lua_isnil(L, top)) /* trailing nils are not given */
         top--;
     g.n_pos = (size_t)(top - 1);

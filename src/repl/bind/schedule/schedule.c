@@ -285,7 +285,7 @@ static int handle(lua_State *L)
 
 static void push_handles(lua_State *L, const ml_StmtVec *v, ml_HandleKind kind)
 {
-    lua_createtable(L, (int)v->n, 0);
+    bind_new_handles(L, v->n);
     for (size_t k = 0; k < v->n; k++) {
         bind_push_handle(L, 1, (ml_Handle){(uint8_t)kind, ml_stmt_uid(v->v[k])});
         lua_rawseti(L, -2, (lua_Integer)k + 1);

@@ -25,6 +25,8 @@ typedef struct BindHexpr {
 ml_Schedule *bind_check_schedule(lua_State *L, int idx);
 void bind_push_handle(lua_State *L, int sched, ml_Handle h);
 /* The results of a call on the schedule at `sched`, as Lua sees them; number of values. */
+/* Pushes an empty list for n handles; reading its element 0 raises. */
+void bind_new_handles(lua_State *L, size_t n);
 int bind_push_results(lua_State *L, int sched, const ml_Results *r);
 /* Whether a handle made by `from` may be used with s. */
 bool bind_same_family(ml_Schedule *from, ml_Schedule *s);

@@ -30,8 +30,9 @@ void ml_act_line(ml_View *v, ml_Rows *r, int *cursor);
 /* A menu or list of candidates that is open, one row each, or none; *at: the chosen one. */
 void ml_act_menu(ml_View *v, ml_Rows *r, int *at);
 /* The program as it would be (ml_act's trial), with changed lines marked; false: no preview
- * is there and pane 2 shows what is. */
+ * is there and pane 2 shows what is. And `preview +3 -1`, once that was asked. */
 bool ml_act_preview(ml_View *v, ml_Rows *r);
+void ml_act_preview_title(const ml_View *v, ml_Text *out);
 /* While nodes are chosen (reorder, compute_at, drag): whether this one would do. */
 typedef enum ml_Choice {
     ML_CHOICE_NONE,

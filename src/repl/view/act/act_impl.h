@@ -10,6 +10,7 @@
 #include "moonloop/primitives/schedule/schedule_impl.h"
 #include "repl/line/trial.h"
 #include "repl/out/loop.h"
+#include "repl/show/diff.h"
 #include "repl/view/act/act.h"
 
 typedef enum ml_ActOpen {
@@ -104,10 +105,11 @@ struct ml_Act {
     ml_Text line;
     ml_Trial trial;
     bool tried;
-    ml_Text preview; /* the program after it, when it works; printed at once: a trial's
+    ml_Text preview;      /* the program after it, when it works; printed at once: a trial's
                       * result must be gone before the focus is used again */
-    ml_Rows rows;    /* the same as rows, once somebody asked */
-    ml_Text now;     /* the program before it, printed once for all that is typed */
+    ml_Rows rows;         /* the same as rows, once somebody asked, */
+    ml_DiffStats changes; /* and what it changes */
+    ml_Text now;          /* the program before it, printed once for all that is typed */
     const ml_Schedule *now_s;    /* whose that is: of a schedule, */
     const ml_Module *now_module; /* a program, */
     int now_version;             /* a version; now_s NULL: nobody's */

@@ -7,7 +7,6 @@
  * 10.
  */
 #include "moonloop/core/base/arena.h"
-#include "repl/show/diff.h"
 #include "repl/view/act/act_impl.h"
 
 void ml_act_forget_trial(ml_Act *a)
@@ -72,7 +71,7 @@ static void make_rows(ml_View *v)
 {
     ml_Act *a = v->act;
     ml_Rows *r = &a->rows;
-    bool *fresh;
+    char *sign;
     size_t n, at = 0;
     ml_Str line;
     int width;
@@ -80,8 +79,8 @@ static void make_rows(ml_View *v)
     n = ml_count_lines(ml_text_z(&a->preview));
     n += a->preview.p[a->preview.n - 1] != '\n';
     width = ml_digits(n);
-    fresh = ml_heap_zalloc(n + 1);
-    ml_diff_fresh(printed_now(v), ml_text_z(&a->preview), fresh);
+    sign = ml_heap_zalloc(n + 1);
+    a->changes = ml_diff_signs(printed_now(v), ml_text_z(&a->preview), sign);
     ml_rows_reset(r);
     for (const char *p = ml_text_z(&a->preview); ml_next_line(&p, &line); at++) {
         ml_Row *row;
@@ -90,10 +89,10 @@ static void make_rows(ml_View *v)
         ml_rows_put_script(r, line.p, line.n, v->marked, ML_MAX_MARKED);
         row = ml_rows_end(r);
         row->line = (uint32_t)at + 1;
-        row->changed = fresh[at];
-        row->dim = true;
+        row->sign = sign[at] == ' ' ? '\0' : sign[at];
+        row->dim = sign[at] != '+';
     }
-    ml_heap_free(fresh);
+    ml_heap_free(sign);
 }
 
 bool ml_act_preview(ml_View *v, ml_Rows *r)
@@ -107,4 +106,11 @@ bool ml_act_preview(ml_View *v, ml_Rows *r)
     for (size_t k = 0; k < a->rows.v.n; k++) /* their texts stay until the next trial */
         ml_push(r->cx, &r->v, a->rows.v.v[k]);
     return true;
+}
+
+void ml_act_preview_title(const ml_View *v, ml_Text *out)
+{
+    const ml_Act *a = v->act;
+
+    ml_text_fmt(out, "preview +%zu -%zu", a->changes.added, a->changes.removed);
 }

@@ -4,26 +4,25 @@
  * The numbers of the lines are those of :show and stay when the text scrolls sideways. A
  * line belongs to the innermost loop or block that it is of. Source: interaction 10.
  */
+#include "repl/show/diff.h"
 #include "repl/view/pane/text.h"
-#include "repl/view/state/node_changes.h"
 
-/* The nodes of the program that the last step changed. */
-typedef struct Changes {
-    ml_Program before, now;
-    bool any;
-    ml_Uid last; /* asked about, and the answer */
-    bool answer;
-} Changes;
-
-static bool has_changed(Changes *c, ml_Uid node)
+/* As ml_diff_signs says of each line, against the version that it was made from; worked out
+ * once for a text. NULL: it was made from none. */
+static const char *signs_of(ml_View *v, const ml_Shown *sh, ml_PaneText *t)
 {
-    if (!c->any || !node)
-        return false;
-    if (node != c->last) {
-        c->last = node;
-        c->answer = ml_node_changed(c->before, c->now, node);
-    }
-    return c->answer;
+    ml_Program before;
+    ml_Step step;
+
+    if (t->signs || t->n == 0 || !ml_pane_before(sh, &before) ||
+        !ml_version_step(sh->s, sh->version, &step))
+        return t->signs;
+    const ml_PaneText *was = ml_pane_text(v, sh->s, step.parent, ML_LEVEL_PROGRAM);
+
+    t->signs = ML_ARRAY(t->m.cx, char, t->n + 1);
+    /* its lines are one text, which the first of them begins */
+    ml_diff_signs(was->n ? was->lines[0].text.p : "", t->lines[0].text.p, t->signs);
+    return t->signs;
 }
 
 /* Beside each other, a line and its instructions have numbers of one colour. */
@@ -56,12 +55,11 @@ static const bool *coded_lines(ml_View *v, ml_Rows *r, const ml_Shown *sh, size_
 
 static void put_program(ml_View *v, ml_Rows *r, const ml_Shown *sh)
 {
-    const ml_PaneText *t = ml_pane_text(v, sh->s, sh->version, ML_LEVEL_PROGRAM);
-    Changes changes = {.now = sh->p};
+    ml_PaneText *t = ml_pane_text(v, sh->s, sh->version, ML_LEVEL_PROGRAM);
     int width = ml_digits(t->n);
     const bool *coded = coded_lines(v, r, sh, t->n);
+    const char *signs = signs_of(v, sh, t);
 
-    changes.any = ml_pane_before(sh, &changes.before);
     for (size_t k = 0; k < t->n; k++) {
         const ml_TextLine *l = &t->lines[k];
         ml_Row *row;
@@ -72,7 +70,7 @@ static void put_program(ml_View *v, ml_Rows *r, const ml_Shown *sh)
         row = ml_rows_end(r);
         row->node = l->node;
         row->line = l->line;
-        row->changed = has_changed(&changes, l->node);
+        row->changed = signs && signs[k] == '+';
     }
 }
 

@@ -31,6 +31,7 @@ typedef struct ml_PaneText {
     ml_TextState state;
     size_t n;
     ml_TextLine *lines;
+    char *signs;        /* PROGRAM: what of it is new (program.c); NULL: not known */
     ml_TextMarks heads; /* PROGRAM: where its loops and blocks begin */
 } ml_PaneText;
 

@@ -30,7 +30,8 @@ typedef struct ml_Row {
     uint32_t line;   /* of the printed program; 0: none */
     const char *key; /* a buffer's name, a job's number: what Enter acts on; or NULL */
     bool changed;    /* the last step changed it: drawn with a bar */
-    bool dim;        /* a preview, or an illegal choice */
+    char sign;       /* of a preview: + it is new, - something above it is gone; or 0 */
+    bool dim;        /* what a preview leaves as it is, or an illegal choice */
 } ml_Row;
 
 typedef struct ml_Rows {

@@ -209,8 +209,10 @@ bool ml_view_run(ml_View *v, const char *line, const ml_RunCall *call)
     ml_text_clear(&v->lua);
     ml_text_add(&v->lua, kept);
     ml_capture_drain(v);
+    v->busy = true;
     bool ok = ml_run(ss, &run, kept);
 
+    v->busy = false;
     ss->status = 0;        /* as at the prompt */
     ml_capture_read(&all); /* what was printed past the session */
     ml_text_add(&all, ml_text_z(&out));

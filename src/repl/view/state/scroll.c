@@ -139,7 +139,7 @@ const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id)
     ml_PaneState *p = &v->pane[id];
     ml_Rows *r = &p->rows;
 
-    if (!p->fresh) {
+    if (!p->fresh && !v->busy) {
         ml_Row old = {.version = -1};
         ml_Text key = {0};
         int near = p->cursor;
@@ -156,7 +156,7 @@ const ml_Rows *ml_view_rows(ml_View *v, ml_PaneId id)
         p->cursor = row_like(v, id, &old, key.n ? ml_text_z(&key) : NULL, near);
         ml_text_free(&key);
     }
-    if (v->pane[id].sync) {
+    if (v->pane[id].sync && !v->busy) {
         int at = row_of_node(v, id, p->cursor);
 
         v->pane[id].sync = false;

@@ -39,7 +39,7 @@ void ml_view_place(ml_View *v)
     if (v->size != ML_SIZE_NONE) {
         bool alone = v->zoomed || v->size == ML_SIZE_ONE;
 
-        if (!alone)
+        if (!alone && !v->busy)
             measure(v);
         ml_layout_place(&v->layout[v->size], v->want, area, v->in, alone, &v->places);
     }

@@ -108,6 +108,8 @@ struct ml_View {
     bool (*pressed)(void *user, const char *what, double share);
     void *pressed_user;
 
+    bool busy; /* a line is at work: rows stay as they were before it */
+
     int digit;            /* that may be a count; 0: none */
     ml_PaneId digit_from; /* the pane that it was typed in */
 
