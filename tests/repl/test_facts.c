@@ -202,12 +202,13 @@ static void an_old_name_is_answered(void **state)
     (void)state;
     bind_push_facts(L, &ml_timing_fields, &t);
     lua_setglobal(L, "t");
-    if (luaL_dostring(L, "assert(t.schedule == 's' and t.nonsense == nil and not t.against)\n"
-                         "local ok, e = pcall(function() return t.share end)\n"
-                         "assert(not ok and e.code == 'unknown-name')\n"
-                         "assert(e.message == 'share is now share_of_peak, 0 to 1', "
-                         "e.message)\n"
-                         "t.share = 1 assert(t.share == 1)") != LUA_OK)
+    if (luaL_dostring(L,
+                      "assert(t.schedule == 's' and t.nonsense == nil and not t.against)\n"
+                      "local ok, e = pcall(function() return t.share end)\n"
+                      "assert(not ok and e.code == 'unknown-name')\n"
+                      "assert(e.message == 'share is now share_of_peak, 0 to 1', "
+                      "e.message)\n"
+                      "t.share = 1 assert(t.share == 1)") != LUA_OK)
         fail_msg("%s", luaL_tolstring(L, -1, NULL));
     lua_close(L);
 }

@@ -198,7 +198,8 @@ static bool type(Fixture *f, const char *line, const char *of)
 #define GATHER                                                                             \
     "@T.prim_func\ndef f(P: T.Buffer((8,), \"int32\"), A: T.Buffer((64,), \"float32\"), "  \
     "C: "                                                                                  \
-    "T.Buffer((8,), \"float32\")):\n    T.evaluate(P[0])\n    if A[0] < T.float32(9):\n        for i in "        \
+    "T.Buffer((8,), \"float32\")):\n    T.evaluate(P[0])\n    if A[0] < T.float32(9):\n  " \
+    "      for i in "                                                                      \
     "range(8):\n"                                                                          \
     "            with T.block(\"C\"):\n                v = T.axis.spatial(8, i)\n"         \
     "                C[v] = A[P[v] * 64]\n    for i in range(8):\n"                        \
