@@ -61,10 +61,12 @@ static void time_it(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s)
     } else if (!ml_timing_run(cx, e, s, ml_schedule_version(s), 0, &o, &t)) {
         show(ml_failure_from(ml_error(cx)));
     } else {
+        const ml_Amount a = ml_timing_of(&t);
+
         ml_text_add(&text, "start ");
-        ml_text_speed(&text, t.flop, t.start.seconds, t.start.spread);
+        ml_text_speed(&text, a, t.start.seconds, t.start.spread);
         ml_text_add(&text, ", now ");
-        ml_text_speed(&text, t.flop, t.t.median, t.t.spread);
+        ml_text_speed(&text, a, t.t.median, t.t.spread);
         printf("time: %s: x%.3g\n", ml_text_z(&text), t.start.ratio);
     }
     ml_text_free(&text);

@@ -288,4 +288,17 @@ bool ml_check_one_name(ml_Call *c, ml_Uid node);
 /* loop-annotated, loop-not-zero-based, loop-step. */
 bool ml_check_plain_loop(ml_Call *c, const ml_For *loop);
 
+/* ---- errors that say which of their causes it is, in refusal.c; all give false */
+/* not-same-scope: two loops or blocks that are no neighbours. */
+bool ml_fail_apart(ml_Call *c, ml_Uid a, ml_Uid b);
+/* not-schedulable: `cross` stands between a loop or block and one above it. */
+bool ml_fail_crossing(ml_Call *c, const ml_Stmt *cross, const ml_Stmt *inner,
+                      const ml_Stmt *outer);
+/* not-only-child: the loop holds more than the loop or block below it. */
+bool ml_fail_not_only_child(ml_Call *c, const ml_Stmt *below, const ml_For *loop);
+/* buffer-not-allocated: no block allocates the buffer that `user` uses. */
+bool ml_fail_not_allocated(ml_Call *c, const ml_Buffer *buf, const ml_Block *user);
+/* opaque-access: `user` uses the buffer otherwise than by loads and stores. */
+bool ml_fail_opaque(ml_Call *c, const ml_Buffer *buf, const ml_Block *user);
+
 #endif

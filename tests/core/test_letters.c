@@ -66,12 +66,12 @@ static void a_hint_keeps_its_letters(void **state)
 static void a_program_with_any_letter_is_read_again(void **state)
 {
     for (uint32_t c = 0x80; c < 0x30000; c += c < 0x3000 ? 1 : 61) {
+        if (c >= 0xd800 && c < 0xe000)
+            continue;
         char hint[8] = {0};
         ml_Ctx *cx = ml_ctx_new(0);
         ml_Text t = {0};
 
-        if (c >= 0xd800 && c < 0xe000)
-            continue;
         assert_int_equal(ml_utf8_get(hint, ml_utf8_put(hint, c)), c);
         const char *name = ml_name_sanitize(cx, hint, false);
 

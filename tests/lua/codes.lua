@@ -57,4 +57,51 @@ test("examples break the rule, counter-examples do not", function()
     assert(shown > 80, shown)
 end)
 
+-- Calls and tables with names, f(…) and {a = b}, as they stand in sentences for people.
+local function each_code(text, fn)
+    local at = 1
+    while true do
+        local a, b = text:find("[%a_][%w_.:]*%b()", at)
+        local c, d = text:find("%b{}", at)
+        if not a and not c then return end
+        if c and (not a or c < a) then a, b = c, d end
+        local z = text:sub(a, b)
+        if z:find('[{"]') and (z:sub(1, 1) ~= "{" or z:find(" = ", 1, true)) then fn((z:gsub("…", "nil"))) end
+        at = b + 1
+    end
+end
+
+-- Of a primitive: a loop or block stands in quotes.
+local function has_bare_name(z)
+    for w in z:match("[({].*"):gsub('"[^"]*"', '""'):gsub("[%w_]+ =", ""):gmatch("[%a_][%w_]*") do
+        if not ({ auto = 1, ["true"] = 1, ["false"] = 1, ["nil"] = 1 })[w] then return true end
+    end
+end
+
+test("code in rules, errors and help is Lua as it is typed", function()
+    local n, s = 0, moon.schedule(moon.workload.matmul(8, 8, 8))
+    local function check(where, text)
+        each_code(text or "", function(z)
+            local name = z:match("^[%a_][%w_]*")
+            assert(load("return " .. z), where .. ": " .. z)
+            local step = name and pcall(function() return s[name] end)
+            assert(not step or not has_bare_name(z), where .. ": " .. z)
+            n = n + 1
+        end)
+    end
+    for _, code in ipairs(moon.codes()) do
+        local e = moon.explain(code)
+        check(code, e.rule)
+        check(code, e.why)
+        local what = e.run and e.form ~= "typed" and e.run("example")
+        if type(what) == "userdata" then
+            check(code, what.message)
+            for _, note in ipairs(what.notes) do check(code, note) end
+            for _, way in ipairs(what.suggestions) do check(code, way.call) end
+        end
+    end
+    for _, name in ipairs(moon.help()) do check(name, moon.help(name).text) end
+    assert(n > 20, n)
+end)
+
 return tests

@@ -7,6 +7,8 @@
 #include "moonloop/codegen/measure/check.h"
 #include "moonloop/core/compare/equal.h"
 #include "moonloop/primitives/call/render.h"
+#include "moonloop/primitives/call_text.h"
+#include "moonloop/primitives/tokens.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,9 +201,72 @@ static bool mentions(ml_Failure *f, const char *name)
     return false;
 }
 
+static bool ends_in(const char *from, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+
+    return (size_t)(end - from) >= n && memcmp(end - n, word, n) == 0;
+}
+
+/* A loop or block of the sentence is said to be one: "loop {0}", "blocks {0} and {1}", or in
+ * a word that is a fact itself, "{2} {0}". */
+static void check_kinds_are_said(const One *o, const ml_Error *e)
+{
+    const char *says = ml_error_says(e);
+
+    for (const char *p = says; (p = strchr(p, '{')) != NULL; p++) {
+        size_t k = (size_t)(p[1] - '0');
+        bool loop = k < e->n_facts && e->facts[k].kind == ML_FACT_LOOP;
+        bool block = k < e->n_facts && e->facts[k].kind == ML_FACT_BLOCK;
+        const char *one = loop ? "loop " : "block ", *many = loop ? "loops " : "blocks ";
+
+        if ((loop || block) && !ends_in(says, p, one) && !ends_in(says, p, many) &&
+            !ends_in(says, p, "} ") && !(ends_in(says, p, " and ") && strstr(says, many)))
+            fail_msg("%s:%u: {%zu} without its kind in: %s", o->file, o->c->line, k, says);
+    }
+}
+
+/* A call that a message shows, in its sentence, a note or a way out, can be typed: names are
+ * strings, brackets close. Programs have their own calls, T.unroll(4). */
+static void check_calls_can_be_typed(const One *o, const char *text)
+{
+    ml_Tokens t = {.p = text, .n = strlen(text)};
+    bool member = false;
+
+    for (ml_Token k; (k = ml_token_next(&t)).kind != ML_TOKEN_END;) {
+        const ml_Primitive *prim = NULL;
+        ml_Ctx *cx = ml_ctx_new(0);
+
+        if (k.kind == ML_TOKEN_NAME && !member)
+            prim = ml_primitive_find(ml_strdup(cx, k.text));
+        member = ml_token_is(k, ".");
+        const char *behind = k.text.p + k.text.n;
+
+        if (prim && (*behind == '(' || *behind == '{')) {
+            ml_Str rest = ml_str(k.text.p);
+            ml_CallTexts calls = {0};
+            int depth = 0;
+
+            for (rest.n = k.text.n; rest.p[rest.n]; rest.n++) {
+                depth += strchr("({", rest.p[rest.n]) != NULL;
+                depth -= strchr(")}", rest.p[rest.n]) != NULL;
+                if (depth == 0)
+                    break;
+            }
+            rest.n += depth == 0 && rest.p[rest.n];
+            if (!ml_parse_calls(cx, rest, &calls))
+                fail_msg("%s:%u: cannot be typed: %.*s", o->file, o->c->line, (int)rest.n,
+                         rest.p);
+        }
+        ml_ctx_unref(cx);
+    }
+}
+
 static void check_refused(One *o)
 {
     const Case *c = o->c;
+
+    check_kinds_are_said(o, ml_schedule_error(o->fx.s));
     ml_Failure *f = ml_failure_take(o->fx.s);
     const ml_RenderOpts detail = {.level = ML_RENDER_DETAIL};
     ml_Text t = {0};
@@ -226,6 +291,7 @@ static void check_refused(One *o)
         fail_msg("%s:%u: a hole in the sentence: %s", o->file, c->line,
                  ml_failure_message(f));
     ml_failure_render(f, &t, NULL);
+    check_calls_can_be_typed(o, ml_text_z(&t));
     ml_failure_render(f, &t, &detail);
     assert_non_null(strstr(t.p, c->code));
     ml_text_free(&t);

@@ -153,7 +153,7 @@ static void the_table_of_places_holds(void **state)
                  "            v = T.axis.spatial(64, i)\n"
                  "            D[v] = B[v]\n");
     z = refused(&fx, "compute_at(\"P\", \"R/i\")");
-    assert_non_null(strstr(z, "the scope of root is not a stage pipeline"));
+    assert_non_null(strstr(z, "the scope of block root is not a stage pipeline"));
     assert_non_null(strstr(z, "block P overwrites B, which block Q reads before it"));
     fx_close(&fx);
 }
@@ -322,6 +322,44 @@ static void a_caret_is_as_wide_as_what_it_marks(void **state)
     assert_non_null(strstr(z, "\n     |            ^^^^ loop 宽宽\n"));
     z = refused(&fx, "split(\"é\", {2, 2})");
     assert_non_null(strstr(z, "\n     |         ^ loop é\n"));
+    fx_close(&fx);
+}
+
+/* Of two loops or blocks each has its part told, and which of several causes it is. */
+static void two_blocks_have_their_parts_told(void **state)
+{
+    static const char PROGRAM[] = "@T.prim_func\n"
+                                  "def main(X: T.Buffer((8,)), Y: T.Buffer((8,))):\n"
+                                  "    B = T.alloc_buffer((8,))\n"
+                                  "    for i in range(8):\n"
+                                  "        with T.block(\"B\"):\n"
+                                  "            v = T.axis.spatial(8, i)\n"
+                                  "            B[v] = X[v]\n"
+                                  "    for o in range(2):\n"
+                                  "        with T.block(\"O\"):\n"
+                                  "            vo = T.axis.spatial(2, o)\n"
+                                  "            for j in range(4):\n"
+                                  "                with T.block(\"Y\"):\n"
+                                  "                    v = T.axis.spatial(4, j)\n"
+                                  "                    Y[vo * 4 + v] = B[vo * 4 + v]\n";
+    static const char *const rows[][2] = {
+        {"compute_at(\"B\", \"i\")", "loop i is above block B already"},
+        {"compute_at(\"B\", \"j\")",
+         "block B is in the scope of block root, loop j in that of block O"},
+        {"merge(\"i\", \"j\")",
+         "loop j is in the scope of block O, loop i in that of block root"},
+        {"set_scope(\"Y\", 0, \"shared\")",
+         "buffer Y is a parameter of the function, allocated by no block"},
+    };
+    Fixture fx;
+
+    fx_text(&fx, PROGRAM);
+    for (size_t k = 0; k < ML_COUNT(rows); k++) {
+        const char *z = refused(&fx, rows[k][0]);
+
+        if (!strstr(z, rows[k][1]))
+            fail_msg("%s: %s", rows[k][0], z);
+    }
     fx_close(&fx);
 }
 
@@ -568,6 +606,7 @@ int main(void)
         cmocka_unit_test(a_failure_outlives_later_calls),
         cmocka_unit_test(a_failure_keeps_its_schedule),
         cmocka_unit_test(a_caret_is_as_wide_as_what_it_marks),
+        cmocka_unit_test(two_blocks_have_their_parts_told),
         cmocka_unit_test(positions_of_factors_count_from_1),
         cmocka_unit_test(no_guard_is_offered_for_a_loop_of_extent_1),
         cmocka_unit_test(a_rule_that_says_nothing_more_is_not_shown),

@@ -107,6 +107,40 @@ static void commands_complete_their_words(void **state)
     offers(*state, ":check --inputs o|", -1, "ones");
     offers(*state, ":jobs |", -1, "--wait");
     offers(*state, ":stop |", -1, "all");
+    /* no more than a command takes, each option once, none beside another of its group */
+    offers(*state, ":block C |", -1, "");
+    offers(*state, ":block C C|", -1, "");
+    offers(*state, ":jobs --wait |", -1, "");
+    offers(*state, ":jobs 1 |", -1, "");
+    offers(*state, ":ir --list |", -1, "");
+    offers(*state, ":ir --list --|", -1, "");
+    offers(*state, ":ir --diff v0 --|", -1, "");
+    offers(*state, ":ir --diff |", -1, "v0");
+    offers(*state, ":ir lo|", -1,
+           "lower_init lower_match_buffer lower_opaque loop_partition lower_intrinsics");
+    offers(*state, ":ir lower_init v|", -1, "");
+    offers(*state, ":trace --python |", -1, "");
+    offers(*state, ":time --cold --runs |", -1, "");
+    offers(*state, ":time --cold --runs 3 --|", -1,
+           "--report --against --shape --background");
+    offers(*state, ":time --runs=3 --cold --shape n=4 --|", -1,
+           "--report --against --shape --background");
+    offers(*state, ":check --inputs ones --i|", -1, "");
+    offers(*state, ":goto v0 |", -1, "");
+    offers(*state, ":focus 1 |", -1, "");
+    offers(*state, ":diff v0 v0 |", -1, "--tree --trace --counts");
+    offers(*state, ":diff --tree v0 |", -1, "v0");
+    offers(*state, ":undo step |", -1, "");
+    offers(*state, ":undo 2 |", -1, "");
+    offers(*state, ":recover |", -1, "list drop");
+    offers(*state, ":recover list |", -1, "");
+    offers(*state, ":graph deps --dark --|", -1, "--diff");
+    offers(*state, ":machine --|", -1, "--calibrate");
+    offers(*state, ":quit |", -1, "");
+    offers(*state, ":save x.lua --|", -1, "--all");
+    offers(*state, ":view --|", -1, "--keys");
+    offers(*state, ":view --keys x.keys --|", -1, "--size");
+    offers(*state, ":view --keys x.keys --size 8x8 |", -1, "");
 }
 
 static void versions_and_marks_are_offered(void **state)

@@ -144,6 +144,15 @@ static void a_step_moves_no_border_where_there_is_room(void **state)
     assert_memory_equal(&was, &f->v.places, sizeof was);
 }
 
+/* The panes of the left column, and so the border to the right of it, stand as they did. */
+static bool stands_as(const ml_Places *was, const ml_Places *now)
+{
+    return memcmp(&was->box[ML_PANE_LOOPS], &now->box[ML_PANE_LOOPS], sizeof was->box[0]) ==
+               0 &&
+           memcmp(&was->box[ML_PANE_BLOCK], &now->box[ML_PANE_BLOCK], sizeof was->box[0]) ==
+               0;
+}
+
 static void what_a_person_has_moved_stays_through_steps_and_sessions(void **state)
 {
     Fixture *f = *state;
@@ -156,17 +165,17 @@ static void what_a_person_has_moved_stays_through_steps_and_sessions(void **stat
 
     tile_deeply(f);
     screen(f);
-    assert_memory_equal(&was, &f->v.places, sizeof was);
+    assert_true(stands_as(&was, &f->v.places));
     ml_layout_write(f->v.layout, &t);
     for (int s = 0; s < ML_N_SIZES; s++)
         ml_layout_usual(&read[s], (ml_SizeClass)s);
     ml_layout_read(read, ml_text_z(&t));
     memcpy(f->v.layout, read, sizeof read);
     ml_view_place(&f->v);
-    assert_memory_equal(&was, &f->v.places, sizeof was);
+    assert_true(stands_as(&was, &f->v.places));
     press(f, "0");
     screen(f);
-    assert_memory_not_equal(&was, &f->v.places, sizeof was);
+    assert_false(stands_as(&was, &f->v.places));
     ml_text_free(&t);
 }
 

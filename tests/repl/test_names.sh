@@ -30,6 +30,9 @@ said "$mm" i C A 'spilt("i")' 'tile("i", 8)' 'parallelize("i")' 's:foo()' s.foo 
 verdict 'names of the program and words of other schedulers lead somewhere'
 said 'x = {}' 'x:foo()' 'x.foo()' x.y 'f = nil' 'f()' -- "the value has no function 'foo'" nil "no function or primitive 'f'"
 verdict 'calls of what a table has not are told without words of Lua'
+typed 'load("mm.py")' 'load("return 3")()'
+grep -qxF 'note: load compiles a text of Lua; instead: :open FILE' err && grep -qx 3 out
+verdict 'load of a file leads to :open'
 said ':tile' ':load x.py' ':help tile' ':apropos interchange' ':help load' -- 'no command :tile; instead: split each' 'no command :load; instead: :open FILE' \
     'tile    split each loop' 'reorder("i", "k", "j")' 'load    :open FILE'
 verdict 'commands and help know these words too'

@@ -138,7 +138,8 @@ else
         sees 'job 1: tune of matmul: 1 of 1 trials' && break
     done
     shows 'job 1: tune of matmul: 1 of 1 trials' && within eval 'screen | grep -v "^$" | tail -n 2 | head -n 1 | grep -qxF "matmul v0> fuse(\"i\", \"j\")"' &&
-        [ "$(screen | grep -c 'fuse(')" = 1 ] && keys Enter && sees '[1] fuse' && ends_in 'matmul v1>' && line ':undo' && ends_in 'matmul v0>'
+        [ "$(screen | grep -c 'fuse(')" = 1 ] && keys Enter && sees '[1] fuse' && sees 'takes it, :jobs shows it' &&
+        line ':jobs' && ends_in 'matmul v1>' && line ':undo' && ends_in 'matmul v0>'
     verdict 'announces what ended above the line, which stays'
     quit
 fi

@@ -66,6 +66,21 @@ type mark here
 key enter
 wait idle
 expect "«here»"
+key :
+type for _, l in ipairs { "i", "j" } do split(l, {auto, 4}) end
+key enter
+wait idle
+expect "mm v3"
+key :
+type local old = moon.cmd("goto", 0)
+key enter
+wait idle
+expect "mm v0"
+key :
+type goto 2
+key enter
+wait idle
+expect "mm v2"
 K
 verdict 'behind the colon stand commands, with one of their own too, and Lua'
 play 120x26 <<'K'

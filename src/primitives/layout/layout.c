@@ -474,11 +474,13 @@ bool ml_relayout(ml_Call *c, ml_Arith *ar, const ml_Relayout *to, const ml_Stmt 
     *out = move_stmt(c->cx, st, &m);
     *dropped = m.dropped;
     if (m.is_opaque && m.opaque)
-        return ml_fail(c->cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(to->old), ML_BLOCK(m.opaque));
+        return ml_fail_opaque(c, to->old, m.opaque);
     if (m.is_opaque || m.vector)
-        return ml_fail_as(c->cx, ML_E_NOT_SUPPORTED,
-                          "{0} is accessed by vectors or outside of blocks",
-                          ML_BUFFER(to->old));
+        return ml_fail_as_(c->cx, ML_E_NOT_SUPPORTED,
+                           m.vector
+                               ? "{0} is accessed by vectors"
+                               : "{0} is accessed through its pointer, outside of blocks",
+                           ML_BUFFER(to->old), ML_FACT_END);
     return true;
 }
 
@@ -500,7 +502,7 @@ bool ml_buffer_home(ml_Call *c, const ml_Block *user, const ml_Buffer *buf,
         if (f->params[k].buffer && f->params[k].buffer->uid == buf->uid)
             out->param = (int)k;
     if (out->param < 0 || !ml_func_root(f))
-        return ml_fail(c->cx, ML_E_BUFFER_NOT_ALLOCATED, ML_BUFFER(buf), ML_BLOCK(user));
+        return ml_fail_not_allocated(c, buf, user);
     out->scope = ml_func_root(f)->tag;
     return true;
 }

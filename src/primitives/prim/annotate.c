@@ -63,9 +63,11 @@ static bool unannotate(ml_Call *c)
     const char *key = key_of(c);
 
     if (!ml_dict_get(old, key))
-        return ml_fail(c->cx, ML_E_NO_SUCH_ANNOTATION,
-                       node->kind == ML_STMT_FOR ? ML_LOOP(node) : ML_BLOCK(node),
-                       ML_TYPED(key));
+        return node->kind == ML_STMT_FOR
+                   ? ml_fail(c->cx, ML_E_NO_SUCH_ANNOTATION, ML_LOOP(node), ML_TYPED(key))
+                   : ml_fail_as(c->cx, ML_E_NO_SUCH_ANNOTATION,
+                                "block {0} has no annotation {1}", ML_BLOCK(node),
+                                ML_TYPED(key));
     set_annotations(c, ml_dict_without(c->cx, old, key));
     return true;
 }

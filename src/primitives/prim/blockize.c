@@ -152,11 +152,12 @@ static bool outer_iters(Group *g, size_t at, ml_Inside *in, bool preserve)
         if (!unit || (at == 0 && preserve && spatial)) {
             o = outer_iter(g, t, k, at == 0);
             if (!o)
-                return ml_fail_as(g->cx, ML_E_OUTER_MISMATCH,
-                                  "blocks {1} and {0} differ outside: the part of iter {3} "
-                                  "over the loops outside has no counterpart",
-                                  ML_BLOCK(b), ML_BLOCK(g->tiles[0].block), ML_ITER(b, k),
-                                  ML_VARIABLE(b->iters[k].var));
+                return ml_fail_as(
+                    g->cx, ML_E_OUTER_MISMATCH,
+                    "blocks {1} and {0} differ outside: the part of iter {3} of "
+                    "block {0} over the loops outside has none in block {1}",
+                    ML_BLOCK(b), ML_BLOCK(g->tiles[0].block), ML_ITER(b, k),
+                    ML_VARIABLE(b->iters[k].var));
             used += !unit;
         }
         in->outer[k] = o && !unit ? o->var : NULL;
@@ -168,8 +169,8 @@ static bool outer_iters(Group *g, size_t at, ml_Inside *in, bool preserve)
     }
     if (used != there)
         return ml_fail_as(g->cx, ML_E_OUTER_MISMATCH,
-                          "blocks {1} and {0} differ outside: it has {2} iters over the "
-                          "loops outside, the other one {3}",
+                          "blocks {1} and {0} differ outside: block {0} has {2} iters "
+                          "over the loops outside, block {1} {3}",
                           ML_BLOCK(b), ML_BLOCK(g->tiles[0].block),
                           ML_NUMBER("iters", used), ML_NUMBER("other_iters", there));
     if (t->d.outer_pred != g->tiles[0].d.outer_pred)

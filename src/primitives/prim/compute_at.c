@@ -65,7 +65,7 @@ static bool check_scope(Move *m)
         !ML_PROVE(c, ML_SOUND, ml_need_complete_or_reduction(c->cx, c->facts, c->p, block)))
         return false;
     if (ml_index_scope(ix, loop) != scope || ml_index_is_above(ix, loop, block))
-        return ml_fail(c->cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK(m->block), ML_LOOP(m->loop));
+        return ml_fail_apart(c, block, loop);
     m->above = ml_index_lca(ix, block, loop);
     if (!ml_check_schedulable(c, m->above, block) ||
         !ml_check_schedulable(c, m->above, loop))
@@ -261,18 +261,33 @@ static bool find_place(Move *m)
         m->body = m->one;
         m->n_body = 1;
     }
+    ml_Uid producer = 0, consumer = 0;
+
     first = (int64_t)m->n_body;
     for (size_t k = 0; k < m->n_body; k++) {
         for (size_t j = 0; j < m->producers.n; j++)
-            if (holds_block(m, m->body[k], m->producers.v[j]))
+            if (holds_block(m, m->body[k], m->producers.v[j])) {
                 last = (int64_t)k;
+                producer = m->producers.v[j];
+            }
         for (size_t j = 0; j < m->consumers.n && first == (int64_t)m->n_body; j++)
-            if (holds_block(m, m->body[k], m->consumers.v[j]))
+            if (holds_block(m, m->body[k], m->consumers.v[j])) {
                 first = (int64_t)k;
+                consumer = m->consumers.v[j];
+            }
     }
     if (last >= first)
-        return ml_fail(c->cx, ML_E_NO_INSERTION_POINT, ML_LOOP(m->loop), ML_BLOCK(m->block),
-                       ML_NUMBER("producer", last), ML_NUMBER("consumer", first));
+        return ml_fail_as_(
+            c->cx, ML_E_NO_INSERTION_POINT,
+            last > first ? ml_error_sentence(ML_E_NO_INSERTION_POINT)
+            : producer == consumer
+                ? "under loop {0} block {2} is a producer and a consumer of block {1}"
+                : "under loop {0} one statement holds block {2}, a producer of block {1}, "
+                  "and "
+                  "block {3}, a consumer",
+            ML_LOOP(m->loop), ML_BLOCK(m->block), ML_BLOCK_UID(producer),
+            ML_BLOCK_UID(consumer), ML_NUMBER("producer", last),
+            ML_NUMBER("consumer", first), ML_FACT_END);
     if (!ML_PROVE(c, ML_SOUND,
                   (m->reverse
                        ? check_all_under(m, &m->producers, ML_E_PRODUCERS_MISSING)

@@ -239,7 +239,7 @@ static bool compute_inline(ml_Call *c)
     const ml_Block *opaque = ml_opaque_user(cx, ml_call_block(c, scope)->body, p.buf);
 
     if (opaque)
-        return ml_fail(cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(p.buf), ML_BLOCK(opaque));
+        return ml_fail_opaque(c, p.buf, opaque);
 
     ml_readers(cx, c->facts, c->p, scope, p.buf, &readers);
     ml_producers(cx, c->facts, c->p, block, &producers);

@@ -368,7 +368,7 @@ static bool copy_at(ml_Call *c, bool write)
     a.scope = ml_index_scope(c->p.index, block);
     a.old = (write ? b->writes : b->reads)[c->args[BUFFER].i].buffer;
     if (ml_index_scope(c->p.index, a.loop->var->uid) != a.scope)
-        return ml_fail(cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK(b), ML_LOOP(a.loop));
+        return ml_fail_apart(c, block, a.loop->var->uid);
     if (!find_place(&a))
         return false;
     if (!ml_check_pipeline(c, a.scope))

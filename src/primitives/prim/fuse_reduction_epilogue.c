@@ -273,7 +273,7 @@ static bool check_others(Fusion *f)
     ml_StmtVec loops = {0};
 
     if (opaque)
-        return ml_fail(cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(f->temp), ML_BLOCK(opaque));
+        return ml_fail_opaque(c, f->temp, opaque);
     for (size_t k = 0; k < users.n; k++)
         if (users.v[k] != f->red->tag && users.v[k] != f->epi->tag)
             return ml_fail_as(f->c->cx, ML_E_USED_ELSEWHERE,
@@ -372,7 +372,7 @@ static bool check_blocks(Fusion *f)
         return ml_fail_as(cx, ML_E_NOT_SAME_SCOPE,
                           "block {0} is given twice; two are needed", ML_BLOCK(f->red));
     if (ml_index_scope(ix, f->epi->tag) != f->scope)
-        return ml_fail(cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK(f->red), ML_BLOCK(f->epi));
+        return ml_fail_apart(c, f->red->tag, f->epi->tag);
     if (!ml_check_pipeline(c, f->scope))
         return false;
     if (f->red->n_writes != 1)

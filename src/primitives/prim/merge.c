@@ -36,13 +36,11 @@ static bool find_ancestor(Merge *m, const ml_Given *g)
             ml_index_scope(ix, g->uids[k]) == ml_index_scope(ix, g->uids[0]))
             m->above = ml_index_lca(ix, m->above, g->uids[k]);
         else
-            return ml_fail(c->cx, ML_E_NOT_SAME_SCOPE, ML_LOOP_UID(g->uids[k]),
-                           ML_LOOP_UID(g->uids[0]));
+            return ml_fail_apart(c, g->uids[k], g->uids[0]);
     }
     for (size_t k = 0; k < g->n; k++)
         if (m->above == g->uids[k])
-            return ml_fail(c->cx, ML_E_NOT_SAME_SCOPE, ML_LOOP_UID(g->uids[k]),
-                           ML_LOOP_UID(g->uids[k ? 0 : 1]));
+            return ml_fail_apart(c, g->uids[k], g->uids[k ? 0 : 1]);
     return true;
 }
 
@@ -83,8 +81,7 @@ static bool find_position(Merge *m, Nest *nest)
     for (nest->at = 0; nest->at < m->n_body; nest->at++)
         if (m->body[nest->at] == &nest->loop[0]->base)
             return true;
-    return ml_fail(m->c->cx, ML_E_NOT_SAME_SCOPE, ML_LOOP(nest->loop[0]),
-                   ML_LOOP(m->nest[0].loop[0]));
+    return ml_fail_apart(m->c, nest->loop[0]->var->uid, m->nest[0].loop[0]->var->uid);
 }
 
 /* Names the variables of the merged nest and compares the others with the first. */

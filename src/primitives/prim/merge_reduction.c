@@ -36,7 +36,7 @@ static bool find_blocks(Merge *m)
         return ml_fail_as(m->cx, ML_E_NOT_SAME_SCOPE,
                           "block {0} is given twice; two are needed", ML_BLOCK_UID(i));
     if (ml_index_scope(ix, i) != ml_index_scope(ix, u))
-        return ml_fail(m->cx, ML_E_NOT_SAME_SCOPE, ML_BLOCK_UID(i), ML_BLOCK_UID(u));
+        return ml_fail_apart(c, i, u);
     m->init = ml_call_block(c, i);
     m->update = ml_call_block(c, u);
     m->scope = ml_index_scope(ix, i);
@@ -200,9 +200,12 @@ static bool out_of_order(Merge *m, const ml_Buffer *buf, const ml_Block *b, cons
 {
     const ml_Stmt *at = ml_index_node(m->c->p.index, m->common);
 
-    return ml_fail(m->cx, ML_E_ORDER_VIOLATED,
-                   at->kind == ML_STMT_FOR ? ML_LOOP(at) : ML_BLOCK(at), ML_BUFFER(buf),
-                   ML_TEXT(why), ML_BLOCK(b));
+    if (at->kind == ML_STMT_FOR)
+        return ml_fail(m->cx, ML_E_ORDER_VIOLATED, ML_LOOP(at), ML_BUFFER(buf),
+                       ML_TEXT(why), ML_BLOCK(b));
+    return ml_fail_as(m->cx, ML_E_ORDER_VIOLATED,
+                      "the accesses of buffer {1} in block {0} stand against it: {2}",
+                      ML_BLOCK(at), ML_BUFFER(buf), ML_TEXT(why), ML_BLOCK(b));
 }
 
 static bool check_others(Merge *m)

@@ -211,8 +211,7 @@ static bool check_loop(ml_Einsum *e, uint32_t k)
         const ml_Stmt *below = m + 1 < e->loops.n ? e->loops.v[m + 1] : &b->base;
 
         if (in->body != below)
-            return ml_fail(cx, ML_E_NOT_ONLY_CHILD,
-                           m + 1 < e->loops.n ? ML_LOOP(below) : ML_BLOCK(b), ML_LOOP(in));
+            return ml_fail_not_only_child(e->c, below, in);
         if (m > at &&
             (ml_expr_uses_var(in->min, f->var) || ml_expr_uses_var(in->extent, f->var)))
             return ml_fail(cx, ML_E_LOOP_DEPENDENT, ML_LOOP(in), ML_LOOP(f));

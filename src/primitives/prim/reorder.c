@@ -44,7 +44,7 @@ static bool find_chain(ml_Call *c, const ml_Given *g, Chain *ch)
         ml_Uid u = g->uids[k];
 
         if (ml_index_scope(ix, u) != ml_index_scope(ix, top))
-            return ml_fail(cx, ML_E_NOT_SAME_SCOPE, ML_LOOP_UID(top), ML_LOOP_UID(u));
+            return ml_fail_apart(c, top, u);
         if (ml_index_is_above(ix, u, top))
             top = u;
         else if (ml_index_is_above(ix, bottom, u))
@@ -59,10 +59,10 @@ static bool find_chain(ml_Call *c, const ml_Given *g, Chain *ch)
         const ml_For *loop = ml_call_loop(c, u);
 
         if (up.n > 0 && loop->body != &up.v[up.n - 1]->base)
-            return ml_fail_as(
-                cx, ML_E_NOT_CHAIN,
-                "loops {0} and {1} are not on one chain: {0} holds other statements too",
-                ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]));
+            return ml_fail_as(cx, ML_E_NOT_CHAIN,
+                              "loops {0} and {1} are not on one chain: loop {0} holds "
+                              "other statements too",
+                              ML_LOOP(loop), ML_LOOP(up.v[up.n - 1]));
         ml_push(cx, &up, loop);
         if (u == top)
             break;
@@ -235,7 +235,7 @@ static bool check_dependences(ml_Call *c, const ml_StmtVec *blocks, const Chain 
                                         b->writes[w].buffer))
                     return ml_fail_as(cx, ML_E_WRITES_OVERLAP,
                                       "{0} blocks under loop {1} write {2}, and iterations "
-                                      "of {3} may write one element",
+                                      "of loop {3} may write one element",
                                       ML_NUMBER("blocks", below), ML_LOOP(inner),
                                       ML_BUFFER(b->writes[w].buffer), ML_LOOP(ch->path[l]),
                                       ML_BLOCK(b));

@@ -445,7 +445,7 @@ static bool reverse_compute_inline(ml_Call *c)
     const ml_Block *opaque = ml_opaque_user(cx, ml_call_block(c, scope)->body, f.buf);
 
     if (opaque)
-        return ml_fail(cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(f.buf), ML_BLOCK(opaque));
+        return ml_fail_opaque(c, f.buf, opaque);
     ml_Uid lca = ml_index_lca(c->p.index, block, f.producer->tag);
 
     if (!ml_check_schedulable(c, lca, block) ||

@@ -53,7 +53,7 @@ static bool check_dependences(ml_Rolling *r, ml_Uid scope)
         ml_readers(c->cx, c->facts, c->p, scope, buf, &readers);
         for (size_t m = 0; m < readers.n; m++)
             if (readers.v[m] != b->tag && ml_index_before(c->p.index, readers.v[m], b->tag))
-                return not_raw(r, "is read before by", readers.v[m], buf);
+                return not_raw(r, "is read before it by", readers.v[m], buf);
     }
     return true;
 }
@@ -120,7 +120,7 @@ static bool check_surroundings(ml_Rolling *r, const ml_Block *scope)
 
     raw_stmt(scope->body, false, &raw);
     if (raw.found)
-        return ml_fail(cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(r->buf), ML_BLOCK(scope));
+        return ml_fail_opaque(r->c, r->buf, scope);
     if (!ml_check_schedulable(r->c, roll->var->uid, r->block->tag))
         return false;
     ml_child_blocks(cx, &roll->base, &blocks);

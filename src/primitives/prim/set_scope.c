@@ -24,7 +24,7 @@ static bool set_scope(ml_Call *c)
     ml_Uid site = ml_buffer_site(c->p, c->func, buf, &is_match);
 
     if (!site || is_match)
-        return ml_fail(cx, ML_E_BUFFER_NOT_ALLOCATED, ML_BUFFER(buf), ML_BLOCK(b));
+        return ml_fail_not_allocated(c, buf, b);
 
     const ml_Buffer *moved = ml_buffer_in_scope(cx, buf, scope);
     ml_Subst sub = {0};

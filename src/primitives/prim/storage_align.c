@@ -41,7 +41,7 @@ static bool storage_align(ml_Call *c)
     if (axis < 0)
         axis += buf->rank;
     if (!ml_buffer_site(c->p, c->func, buf, &is_match) || is_match)
-        return ml_fail(cx, ML_E_BUFFER_NOT_ALLOCATED, ML_BUFFER(buf), ML_BLOCK(b));
+        return ml_fail_not_allocated(c, buf, b);
 
     const ml_Value *old = ml_dict_get(b->annotations, KEY);
 

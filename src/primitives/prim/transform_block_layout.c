@@ -63,8 +63,7 @@ static bool check_loops(Iters *it)
         if (f->body != below) {
             if (!ml_check_schedulable(it->c, f->var->uid, b->tag))
                 return false;
-            return ml_fail(cx, ML_E_NOT_ONLY_CHILD,
-                           k + 1 < it->loops.n ? ML_LOOP(below) : ML_BLOCK(b), ML_LOOP(f));
+            return ml_fail_not_only_child(it->c, below, f);
         }
         if (!ml_is_int(b->iters[k].min, 0))
             return ml_bad_argument(cx, "iter %s of block %s does not start at 0",

@@ -141,7 +141,7 @@ static bool unsafe_set_dtype(ml_Call *c)
     ml_Uid site = ml_buffer_site(c->p, c->func, buf, &is_match);
 
     if (!site || is_match)
-        return ml_fail(cx, ML_E_BUFFER_NOT_ALLOCATED, ML_BUFFER(buf), ML_BLOCK(b));
+        return ml_fail_not_allocated(c, buf, b);
     if (buf->type.lanes != 1)
         return ml_fail_as(cx, ML_E_NOT_SUPPORTED, "{0} holds vectors", ML_BUFFER(buf));
     Retype r = {.cx = cx, .fresh = ml_map_new(cx), .data = ml_map_new(cx), .type = t};
@@ -152,8 +152,7 @@ static bool unsafe_set_dtype(ml_Call *c)
     const ml_Stmt *st = retype_stmt(cx, root, &r);
 
     if (r.is_opaque)
-        return ml_fail(cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(buf),
-                       ML_BLOCK(r.opaque ? r.opaque : b));
+        return ml_fail_opaque(c, buf, r.opaque ? r.opaque : b);
     if (!ml_ok_or_fail(cx))
         return false;
     ml_call_replace(c, site, st);

@@ -171,6 +171,12 @@ bool ml_check_one_name(ml_Call *c, ml_Uid node)
     const ml_Block *a = ml_as_block(m->at[0] ? m->at[0] : f->body);
     const ml_Block *b = ml_as_block(m->at[1] ? m->at[1] : f->body);
 
+    if (a == b)
+        return ml_fail_as(cx, ML_E_NAMES_OVERLAP,
+                          "block {0} uses {1} and {2}, two buffers over one memory that is "
+                          "written: what one leaves for the other cannot be told; use one "
+                          "buffer for both",
+                          ML_BLOCK(a), ML_BUFFER(m->first), ML_BUFFER(m->other));
     return ml_fail(cx, ML_E_NAMES_OVERLAP, ML_BLOCK(a), ML_BUFFER(m->first), ML_BLOCK(b),
                    ML_BUFFER(m->other));
 }

@@ -38,18 +38,12 @@ bool ml_tile_only_loops(ml_Call *c, const ml_Stmt *s, const ml_Stmt *place)
                 return false;
         return true;
     }
-    ml_Fact at = place->kind == ML_STMT_FOR ? ML_LOOP(place) : ML_BLOCK(place);
     ml_StmtVec kids = {0};
 
     ml_child_blocks(c->cx, ml_node_body(place), &kids);
     if (ml_node_body(place)->kind == ML_STMT_BLOCK)
         ml_push(c->cx, &kids, ml_node_body(place));
-    return ml_fail(c->cx, ML_E_NOT_SCHEDULABLE,
-                   ML_TEXT(s->kind == ML_STMT_IF      ? "if"
-                           : s->kind == ML_STMT_WHILE ? "while"
-                           : s->kind == ML_STMT_ATTR  ? "attr"
-                                                      : "statement"),
-                   kids.n ? ML_BLOCK(kids.v[0]) : at, at, ML_STATEMENT(s));
+    return ml_fail_crossing(c, s, kids.n ? kids.v[0] : place, place);
 }
 
 bool ml_blockize_loop(ml_Call *c, ml_Uid uid, bool preserve, ml_Uid *outer)

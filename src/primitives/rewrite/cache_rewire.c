@@ -262,8 +262,7 @@ static Rewire rewire_state(ml_Call *c, const ml_Cache *cache, ml_CachePick *pick
 
 static bool opaque_error(ml_Call *c, const Rewire *rw)
 {
-    return ml_fail(c->cx, ML_E_OPAQUE_ACCESS, ML_BUFFER(rw->cache->old),
-                   ML_BLOCK(rw->opaque));
+    return ml_fail_opaque(c, rw->cache->old, rw->opaque);
 }
 
 bool ml_cache_rewire(ml_Call *c, const ml_Cache *cache, const ml_Stmt *st,

@@ -253,7 +253,7 @@ static bool no_example(Merge *m, const Nest *x, const Touch *tx, const Nest *y,
             if (box[0][i] && box[1][j] && meet(m, box[0][i], box[1][j], rank))
                 return ml_fail_as(m->c->cx, ML_E_ORDER_REVERSED,
                                   "block {1} {2} {3} at {4} what block {0} {5} at {6}; "
-                                  "merged, it would come before",
+                                  "merged, block {1} would come first",
                                   ML_BLOCK(tx->block), ML_BLOCK(ty->block),
                                   ML_TEXT(ty->write ? "overwrites in" : "reads of"),
                                   ML_BUFFER(ty->region->buffer),

@@ -306,13 +306,7 @@ bool ml_leaf_removal(ml_Call *c, ml_Uid block, ml_Removal *out)
             const ml_Stmt *cross = ml_between(ix, up, child);
 
             if (cross)
-                return ml_fail(c->cx, ML_E_NOT_SCHEDULABLE,
-                               ML_TEXT(cross->kind == ML_STMT_IF      ? "if"
-                                       : cross->kind == ML_STMT_WHILE ? "while"
-                                                                      : "attr"),
-                               ML_BLOCK_UID(block),
-                               node->kind == ML_STMT_FOR ? ML_LOOP(node) : ML_BLOCK(node),
-                               ML_STATEMENT(cross));
+                return ml_fail_crossing(c, cross, ml_index_node(ix, block), node);
         }
         if (node->kind == ML_STMT_BLOCK)
             break;
@@ -368,16 +362,9 @@ bool ml_check_scope(ml_Call *c, const char *scope)
 bool ml_check_schedulable(ml_Call *c, ml_Uid scope, ml_Uid node)
 {
     const ml_Stmt *cross = ml_between(c->p.index, scope, node);
-    const ml_Stmt *n = ml_index_node(c->p.index, node);
 
-    if (!cross)
-        return true;
-    return ml_fail(c->cx, ML_E_NOT_SCHEDULABLE,
-                   ML_TEXT(cross->kind == ML_STMT_IF      ? "if"
-                           : cross->kind == ML_STMT_WHILE ? "while"
-                                                          : "attr"),
-                   n->kind == ML_STMT_FOR ? ML_LOOP(n) : ML_BLOCK(n), ML_BLOCK_UID(scope),
-                   ML_STATEMENT(cross));
+    return !cross || ml_fail_crossing(c, cross, ml_index_node(c->p.index, node),
+                                      ml_index_node(c->p.index, scope));
 }
 
 bool ml_check_plain_loop(ml_Call *c, const ml_For *loop)

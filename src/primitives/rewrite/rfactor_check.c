@@ -146,8 +146,7 @@ static bool check_nest(ml_Rfactor *r)
         return false;
     ml_stmt_visit(&r->loops[0]->base, find_stray, &st);
     if (st.found)
-        return ml_fail(r->cx, ML_E_NOT_SCHEDULABLE, ML_TEXT("statement"),
-                       ML_BLOCK(r->block), ML_LOOP(r->loops[0]), ML_STATEMENT(st.found));
+        return ml_fail_crossing(r->c, st.found, &r->block->base, &r->loops[0]->base);
     return true;
 }
 

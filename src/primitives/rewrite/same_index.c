@@ -310,8 +310,7 @@ const ml_Stmt *ml_only_children(ml_Call *c, ml_Uid block)
         const ml_Stmt *below = ml_index_node(ix, child);
 
         if (ml_call_loop(c, up)->body != below) {
-            ml_fail(c->cx, ML_E_NOT_ONLY_CHILD,
-                    child == block ? ML_BLOCK(below) : ML_LOOP(below), ML_LOOP_UID(up));
+            ml_fail_not_only_child(c, below, ml_call_loop(c, up));
             return NULL;
         }
         child = up;

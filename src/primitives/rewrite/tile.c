@@ -19,21 +19,29 @@ static bool not_divisible(ml_Call *c, const ml_Tile *t, ml_Uid place)
     ml_Ctx *cx = c->cx;
     const ml_Block *b = t->block;
     const ml_Stmt *node = ml_index_node(c->p.index, place);
-    ml_Fact at = node->kind == ML_STMT_FOR ? ML_LOOP(node) : ML_BLOCK(node);
+    bool loop = node->kind == ML_STMT_FOR;
+    ml_Fact at = loop ? ML_LOOP(node) : ML_BLOCK(node),
+            word = ML_TEXT(loop ? "loop" : "block");
 
     if (uses_any(b->predicate, &t->above) && uses_any(b->predicate, &t->below))
-        return ml_fail(cx, ML_E_NOT_DIVISIBLE, ML_BLOCK(b), at,
-                       ML_TEXT("its condition ties loops outside to loops inside"),
-                       ML_EXPRESSION(b->predicate));
+        return ml_fail_as(
+            cx, ML_E_NOT_DIVISIBLE,
+            "block {0} cannot be divided at {2} {1}: its condition ties loops "
+            "outside to loops inside",
+            ML_BLOCK(b), at, word, ML_EXPRESSION(b->predicate));
     for (size_t m = 0; m < b->n_iters; m++)
         if (uses_any(b->iters[m].value, &t->above) &&
             uses_any(b->iters[m].value, &t->below))
-            return ml_fail_as(cx, ML_E_NOT_DIVISIBLE,
-                              "block {0} cannot be divided at {1}: the value of iter {3} "
-                              "cannot be written as outside * extent + inside",
-                              ML_BLOCK(b), at, ML_ITER(b, m), ML_VARIABLE(b->iters[m].var));
-    return ml_fail(cx, ML_E_NOT_DIVISIBLE, ML_BLOCK(b), at,
-                   ML_TEXT("its iters are no independent digits of the loops"));
+            return ml_fail_as(
+                cx, ML_E_NOT_DIVISIBLE,
+                "block {0} cannot be divided at {2} {1}: the value of iter {4} "
+                "cannot be written as outside * extent + inside",
+                ML_BLOCK(b), at, word, ML_ITER(b, m), ML_VARIABLE(b->iters[m].var));
+    return ml_fail_as(
+        cx, ML_E_NOT_DIVISIBLE,
+        "block {0} cannot be divided at {2} {1}: its iters are no independent "
+        "digits of the loops",
+        ML_BLOCK(b), at, word);
 }
 
 /* The block's loops, and before them those around blocks without iters that hold it: such
@@ -182,8 +190,9 @@ bool ml_tile_closed(ml_Call *c, const ml_Tile *t, const ml_Stmt *body)
         return true;
     if (o.inside)
         return ml_fail(c->cx, ML_E_LOOP_DEPENDENT, ML_LOOP(o.inside), ML_LOOP(o.used));
-    return ml_fail_as(c->cx, ML_E_NOT_DIVISIBLE,
-                      "block {0} cannot be divided at {1}: what lies inside uses loop {1}, "
-                      "which no iter has as its value",
-                      ML_BLOCK(t->block), ML_LOOP(o.used));
+    return ml_fail_as(
+        c->cx, ML_E_NOT_DIVISIBLE,
+        "block {0} cannot be divided at loop {1}: what lies inside uses that loop, "
+        "which no iter has as its value",
+        ML_BLOCK(t->block), ML_LOOP(o.used));
 }

@@ -495,10 +495,14 @@ const ml_Buffer *ml_resolve_buffer(ml_Schedule *s, const char *text)
     const ml_Func *func = ml_schedule_func(s);
 
     if (n == 0) {
-        ml_fail(s->space->cx, ML_E_BUFFER_NOT_FOUND, ML_TEXT(func->name), ML_TYPED(text));
+        ml_fail_as(s->space->cx, ML_E_BUFFER_NOT_FOUND,
+                   "function {0} has no buffer named {1}", ML_TEXT(func->name),
+                   ML_TYPED(text));
         add_nearest(s, &f, text, ML_H_NONE, true);
     } else if (n > 1) {
-        ml_fail(s->space->cx, ML_E_BUFFER_AMBIGUOUS, ML_TEXT(func->name), ML_TYPED(text));
+        ml_fail_as(s->space->cx, ML_E_BUFFER_AMBIGUOUS,
+                   "{1} names several buffers of function {0}", ML_TEXT(func->name),
+                   ML_TYPED(text));
         add_candidates(s, &f);
     }
     ml_ctx_unref(f.tmp);

@@ -177,7 +177,7 @@ static bool drawn(int rc, ml_Text *said, ml_GraphWhy *why)
         ml_text_add(&why->message,
                     "moonloop-draw is not there (it is built when Graphviz, package "
                     "libgraphviz-dev, is installed)");
-    else if (*line)
+    else if (*line && *line != '\n')
         ml_text_addn(&why->message, line, strcspn(line, "\n"));
     else
         ml_text_fmt(&why->message, "moonloop-draw failed with status %d", rc);

@@ -4,6 +4,7 @@
  */
 #include "repl/host/host_impl.h"
 
+#include "moonloop/primitives/habits.h"
 #include "moonloop/primitives/tokens.h"
 #include "repl/bind/bind.h"
 
@@ -29,11 +30,28 @@ static void read_chain(const char *text, ml_Text *out)
         ml_text_clear(out);
 }
 
+/* load("mm.py"), which is Lua's and gives nil and a message: what is meant is a command. */
+static void note_load(ml_Host *h, const char *text)
+{
+    lua_State *L = h->L;
+
+    if (strncmp(text, "load", 4) != 0)
+        return;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->result);
+    lua_rawgeti(L, -1, 1);
+    lua_rawgeti(L, -2, 2);
+    if (lua_isnil(L, -2) && lua_isstring(L, -1))
+        ml_err_say(&h->ss->out, "note: load compiles a text of Lua; instead: %s",
+                   ml_habit("load"));
+    lua_pop(L, 3);
+}
+
 bool ml_host_is_something(ml_Host *h, const char *text)
 {
     lua_State *L = h->L;
 
     read_chain(text, &h->typed);
+    note_load(h, text);
     const char *name = h->typed.n ? ml_text_z(&h->typed) : "_";
 
     if (strchr(name, '.') || ml_streq(name, "_"))

@@ -11,6 +11,7 @@
 #include "repl/command/command.h"
 #include "repl/line/complete_impl.h"
 #include "repl/line/scan.h"
+#include "repl/line/takes.h"
 #include "repl/line/trial.h"
 #include "repl/run/language.h"
 
@@ -302,34 +303,37 @@ static void offer_all_jobs(ml_Offer *o)
     ml_offer_jobs(o, false);
 }
 
-/* What is named behind commands; their options stand in their arguments. */
+/* What the words behind a command name; words that stand for themselves and options stand in
+ * its arguments (takes.h). */
 static const struct {
     const char *commands;
-    size_t number;    /* of the word, from 1; 0: any */
-    const char *last; /* the word before; NULL: any but those that another row has */
+    size_t number;              /* of the word, from 1; 0: any */
+    const char *last;           /* the option whose value it is; NULL: of none */
     void (*offer)(ml_Offer *o); /* or NULL */
-    const char *words;          /* options without dashes, or NULL */
+    const char *words;          /* or NULL */
 } NAMED[] = {
     {"help", 1, NULL, ml_offer_topics, NULL},
     {"explain", 1, NULL, ml_offer_codes, NULL},
     {"set", 1, NULL, ml_offer_settings, NULL},
     {"set", 2, NULL, ml_offer_setting_values, NULL},
     {"check", 0, "--inputs", NULL, "zeros ones iota adversarial random"},
-    {"asm ir llvm", 0, "--diff", ml_offer_versions, NULL},
+    {"time", 0, "--against", NULL, "openblas"},
+    {"asm ir llvm graph", 0, "--diff", ml_offer_versions, NULL},
+    {"tune best adopt", 0, "--db", ml_offer_files, NULL},
+    {"view", 0, "--keys", ml_offer_files, NULL},
+    {"ir", 0, NULL, ml_offer_passes, NULL},
     {"show block where asm", 0, NULL, ml_offer_blocks, NULL},
     {"where counts asm", 0, NULL, ml_offer_loops, NULL},
     {"where memory", 0, NULL, offer_any_buffer, NULL},
     {"diff counts show tree", 0, NULL, ml_offer_versions, NULL},
-    {"goto before drop edit", 1, NULL, ml_offer_versions, NULL},
+    {"goto", 1, NULL, ml_offer_versions, NULL},
+    {"before drop edit", 1, NULL, ml_offer_steps, NULL},
     {"focus", 0, NULL, ml_offer_schedules, NULL},
-    {"graph", 0, "--diff", ml_offer_versions, NULL},
-    {"graph", 1, NULL, NULL, "loops deps"},
     {"graph", 2, NULL, ml_offer_files, NULL},
-    {"save", 1, NULL, ml_offer_files, NULL},
-    {"open source replay shell", 0, NULL, ml_offer_files, NULL},
-    {"undo redo", 1, NULL, NULL, "step"},
+    {"save bug db", 1, NULL, ml_offer_files, NULL},
+    {"open source replay shell record", 0, NULL, ml_offer_files, NULL},
     {"jobs", 1, NULL, offer_all_jobs, NULL},
-    {"stop", 1, NULL, offer_running_jobs, "all"},
+    {"stop", 1, NULL, offer_running_jobs, NULL},
 };
 
 static bool has_word(const char *list, const char *word)
@@ -342,36 +346,34 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* The words that its arguments show with two dashes: `[--runs N] [--cold]`. */
-static void offer_options(ml_Offer *o, const ml_Command *c)
+static void offer_options(ml_Offer *o, const ml_Takes *t)
 {
     static const char *const NOTES[][2] = {
-        {"--background", "in a process of its own; see :help :jobs"},
+        {ML_BACKGROUND, "in a process of its own; see :help :jobs"},
         {"--wait", "until all have ended"}};
 
-    for (const char *p = c->args; (p = strstr(p, "--")) != NULL;) {
-        size_t n = 2 + strspn(p + 2, "abcdefghijklmnopqrstuvwxyz-");
-        const char *word = ml_strdup(o->cx, (ml_Str){p, n}), *note = "option";
+    for (size_t k = 0; k < t->options.n; k++) {
+        const char *note = "option";
 
-        for (size_t k = 0; k < ML_COUNT(NOTES); k++)
-            if (ml_streq(word, NOTES[k][0]))
-                note = NOTES[k][1];
-        ml_offer(o, word, note);
-        p += n;
+        for (size_t n = 0; n < ML_COUNT(NOTES); n++)
+            if (ml_streq(t->options.v[k], NOTES[n][0]))
+                note = NOTES[n][1];
+        ml_offer(o, t->options.v[k], note);
     }
 }
 
-/* Whether they were names of files, which may go on behind a slash. */
-static bool offer_behind(ml_Offer *o, const ml_Command *c, size_t number)
+/* What is named there: the value of that option, or (NULL) a word of that number. Whether they
+ * were names of files, which may go on behind a slash. */
+static bool offer_named(ml_Offer *o, const ml_Command *c, const char *option, size_t number)
 {
-    bool files = false, follows = false;
+    bool files = false;
 
     for (size_t k = 0; k < ML_COUNT(NAMED); k++) {
         const char *last = NAMED[k].last, *words = NAMED[k].words;
 
-        if (!has_word(NAMED[k].commands, c->name) ||
-            (NAMED[k].number && NAMED[k].number != number) ||
-            (last ? !ml_streq(last, o->last) : follows))
+        if (!has_word(NAMED[k].commands, c->name) || !last != !option ||
+            (last && !ml_streq(last, option)) ||
+            (NAMED[k].number && NAMED[k].number != number))
             continue;
         if (NAMED[k].offer)
             NAMED[k].offer(o);
@@ -379,11 +381,27 @@ static bool offer_behind(ml_Offer *o, const ml_Command *c, size_t number)
             n = strcspn(words, " ");
             ml_offer(o, ml_strdup(o->cx, (ml_Str){words, n}), "option");
         }
-        follows = last != NULL;
         files |= NAMED[k].offer == ml_offer_files;
     }
-    if (!follows && !files)
-        offer_options(o, c);
+    return files;
+}
+
+/* typed: the words behind the command's name. Whether they were names of files. */
+static bool offer_behind(ml_Offer *o, const ml_Command *c, ml_Str typed)
+{
+    ml_Takes t = ml_command_takes(o->cx, c, typed);
+    bool files = false;
+
+    if (t.option)
+        files = offer_named(o, c, t.option, 0);
+    if (t.option && !t.optional)
+        return files;
+    if (t.number && !t.option)
+        files = offer_named(o, c, NULL, t.number);
+    for (size_t k = 0; k < t.words.n && !t.option; k++)
+        ml_offer(o, t.words.v[k], "option");
+    if (!files || o->prefix[0] == '-')
+        offer_options(o, &t);
     return files;
 }
 
@@ -393,7 +411,8 @@ static ml_CompletionPlace complete_command(ml_Offer *o, const char *line, size_t
 {
     Word w = find_word(line, from, cursor);
     ml_CompletionPlace at = {.start = w.start, .after = ' '};
-    const ml_Command *c = command_of(o->cx, line + from, strcspn(line + from, " \t"));
+    size_t name = from + strcspn(line + from, " \t");
+    const ml_Command *c = command_of(o->cx, line + from, name - from);
     bool files = ml_str_eq(w.last, ml_str(">")) || ml_str_eq(w.last, ml_str(">>"));
 
     o->prefix = ml_strdup(o->cx, (ml_Str){line + w.start, cursor - w.start});
@@ -403,7 +422,7 @@ static ml_CompletionPlace complete_command(ml_Offer *o, const char *line, size_t
     else if (files)
         ml_offer_files(o);
     else if (c)
-        files = offer_behind(o, c, w.number);
+        files = offer_behind(o, c, (ml_Str){line + name, w.start - name});
     if (files)
         at.after = '\0';
     return at;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "moonloop/codegen/lower/lower.h"
 #include "moonloop/primitives/names.h"
 #include "moonloop/primitives/tokens.h"
 #include "repl/bind/schedule/calls.h"
@@ -149,6 +150,23 @@ void ml_offer_versions(ml_Offer *o)
             p += n + strspn(p + n, ", ");
         }
     }
+}
+
+void ml_offer_steps(ml_Offer *o)
+{
+    ml_Schedule *s = o->ss->focus;
+    ml_Step step;
+
+    for (int v = s ? ml_schedule_version(s) : 0;
+         v > 0 && ml_version_known(s, v) && ml_version_step(s, v, &step); v = step.parent)
+        if (step.prim)
+            ml_offer(o, ml_format(o->cx, "v%d", v), step.headline);
+}
+
+void ml_offer_passes(ml_Offer *o)
+{
+    for (size_t k = 0; k < ml_n_passes; k++)
+        ml_offer(o, ml_passes[k].name, ml_passes[k].help);
 }
 
 void ml_offer_schedules(ml_Offer *o)

@@ -36,6 +36,20 @@ static const ml_ManualStep TVM[] = {
      ":check\n"
      ":trace --python\n"},
     {ML_DO_PICTURE, "loops"},
+    {ML_DO_TITLE, "A worked example: a schedule in Python, pasted"},
+    {ML_DO_SAY,
+     "What sch.trace.show() prints there, or :trace --python here, runs on the focus "
+     "when it is pasted; it ends at an empty line, too."},
+    {ML_DO_TYPE, "s = schedule(workload.matmul(64, 64, 64))\n"
+                 "def apply_trace(sch: tir.Schedule) -> None:\n"
+                 "  b0 = sch.get_block(name=\"C\", func_name=\"main\")\n"
+                 "  l1, l2, l3 = sch.get_loops(block=b0)\n"
+                 "  l4, l5 = sch.split(loop=l2, factors=[None, 16])\n"
+                 "  sch.reorder(l1, l4, l3, l5)\n"
+                 "  sch.vectorize(loop=l5)\n"
+                 "\n"
+                 ":check\n"
+                 ":trace\n"},
     {ML_DO_TITLE, "A worked example: a trace of TVM's tuner"},
     {ML_DO_SAY, "The tuner's records are JSON: instructions, then decisions. :replay "
                 "applies such a file "

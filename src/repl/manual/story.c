@@ -15,10 +15,10 @@ static const ml_ManualStep STORY[] = {
     {ML_DO_TITLE, "1. A program"},
     {ML_DO_SAY,
      "A program is a function over buffers: loops, and blocks in them. Some are built in. "
-     "This one multiplies two matrices of 512 rows and columns. What you make becomes the "
+     "This one multiplies two matrices of 384 rows and columns. What you make becomes the "
      "focus, which the prompt names with its version: v0, the start. A name that ends in a "
      "question mark is explained (try matmul?, split?), and Tab completes."},
-    {ML_DO_TYPE, "s = schedule(workload.matmul(512, 512, 512))\n:show\n"},
+    {ML_DO_TYPE, "s = schedule(workload.matmul(384, 384, 384))\n:show\n"},
     {ML_DO_SAY, "Three loops, i, j and k, and in them one block, C. A block has iters of "
                 "its own, here "
                 "vi, vj and vk: i and j are spatial, each of their steps writes another "
@@ -37,7 +37,7 @@ static const ml_ManualStep STORY[] = {
     {ML_DO_TYPE, ":counts\n"},
     {ML_DO_SAY,
      "Look at the line load B[vk, vj]: with each step of k, the innermost loop, it goes "
-     "512 "
+     "384 "
      "elements on, down a column. Nothing of that can be a vector, and every step wants "
      "another line of the cache. And C is loaded and stored in every step of k."},
 

@@ -62,10 +62,11 @@ static bool reads_in_blocks(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
         return true;
     buf = ml_read_between(cx, p, root, NULL, &writer);
     if (buf && explain)
-        ml_fail_as(cx, ML_E_NOT_STAGE_PIPELINE,
-                   "the scope of {0} is not a stage pipeline: block {1} writes {2}, which "
-                   "is read outside of blocks, in a bound, a condition or a binding",
-                   ML_BLOCK(root), ML_BLOCK(writer), ML_BUFFER(buf));
+        ml_fail_as(
+            cx, ML_E_NOT_STAGE_PIPELINE,
+            "the scope of block {0} is not a stage pipeline: block {1} writes {2}, which "
+            "is read outside of blocks, in a bound, a condition or a binding",
+            ML_BLOCK(root), ML_BLOCK(writer), ML_BUFFER(buf));
     return !buf;
 }
 
@@ -93,10 +94,11 @@ static bool stage_pipeline(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope,
         return false;
     if (find_war(cx, f, p, scope, &reader, &writer, &buf)) {
         if (explain)
-            ml_fail_as(cx, ML_E_NOT_STAGE_PIPELINE,
-                       "the scope of {0} is not a stage pipeline: block {1} overwrites "
-                       "{2}, which block {3} reads before it",
-                       ML_BLOCK(root), ML_BLOCK(writer), ML_BUFFER(buf), ML_BLOCK(reader));
+            ml_fail_as(
+                cx, ML_E_NOT_STAGE_PIPELINE,
+                "the scope of block {0} is not a stage pipeline: block {1} overwrites "
+                "{2}, which block {3} reads before it",
+                ML_BLOCK(root), ML_BLOCK(writer), ML_BUFFER(buf), ML_BLOCK(reader));
         return false;
     }
     for (size_t m = 0; m < ch.n; m++) {

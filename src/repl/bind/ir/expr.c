@@ -404,7 +404,7 @@ static int ir_load(lua_State *L)
     if (b->sp != sp)
         return bind_bad(L, "buffer %s belongs to another program", b->b->name);
     if (n != b->b->rank)
-        return bind_bad(L, "%s has %d dimensions, got %d indices", b->b->name,
+        return bind_bad(L, "%s takes an index for each dimension: %d, not %d", b->b->name,
                         (int)b->b->rank, n);
     for (int k = 0; k < n; k++) {
         idx[k] = bind_expr(L, k + 2, sp, ml_buffer_index_dtype(b->b), "index");

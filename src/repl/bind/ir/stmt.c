@@ -171,8 +171,8 @@ static int ir_store(lua_State *L)
     const ml_Expr **idx = bind_exprs(L, 3, sp, ml_buffer_index_dtype(b), "indices", &n);
 
     if (n != b->rank)
-        return bind_bad(L, "%s has %d dimensions, got %d indices", b->name, (int)b->rank,
-                        (int)n);
+        return bind_bad(L, "%s takes an index for each dimension: %d, not %d", b->name,
+                        (int)b->rank, (int)n);
     for (size_t k = 0; k < n; k++)
         if (!ml_dtype_is_int(idx[k]->type) || idx[k]->type.lanes != 1)
             return bind_bad(L, "index %d of %s is no integer", (int)k, b->name);

@@ -7,6 +7,7 @@
  */
 #include "moonloop/core/base/arena.h"
 #include "moonloop/core/base/utf8.h"
+#include "moonloop/primitives/tokens.h"
 #include "repl/keep/history.h"
 #include "repl/line/complete.h"
 #include "repl/view/act/act_impl.h"
@@ -68,8 +69,14 @@ static size_t word_begin(ml_Act *a)
     return k;
 }
 
+/* for, local ...; goto is a command. */
+static bool begins_lua(ml_Str word)
+{
+    return ml_is_lua_keyword(word) && !ml_str_eq(word, ml_str("goto"));
+}
+
 /* The line of the prompt that the text behind the colon of the panes means: a command, or
- * Lua where no command could go on like that: a call, a field, an assignment. */
+ * Lua where no command could go on like that: a call, a field, an assignment, a keyword. */
 static const char *free_line(ml_Act *a)
 {
     const char *rest = text_of(a), *end;
@@ -79,7 +86,8 @@ static const char *free_line(ml_Act *a)
     rest += strspn(rest, ": "); /* who types a colon of their own means the same */
     end = rest +
           strspn(rest, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    if (end > rest && (*end && strchr("({[.:,", *end)))
+    if (begins_lua((ml_Str){rest, (size_t)(end - rest)}) ||
+        (end > rest && (*end && strchr("({[.:,", *end))))
         return rest;
     end += strspn(end, " ");
     if (end > rest && *end == '=')

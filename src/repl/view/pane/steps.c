@@ -145,6 +145,7 @@ void ml_pane_steps_wants(ml_View *v, ml_Rows *r, ml_Want *out)
     if (!v->ss->focus || !ml_pane_shows(v, r, &sh))
         return;
     ml_version_order(r->cx, sh.s, &order);
-    out->rows = ((int)order.n + EACH - 1) / EACH * EACH;
+    out->rows = (int)order.n;
+    out->more = EACH - 1 - (int)(order.n + EACH - 1) % EACH;
     out->columns = COLUMNS;
 }

@@ -176,6 +176,7 @@ static void divide_rows(const ml_Layout *l, const ml_Want *want, const ml_PaneId
     int wants[ML_N_PANES], least[ML_N_PANES], share[ML_N_PANES], weight[ML_N_PANES];
     int few = total >= n * FEW_ROWS ? FEW_ROWS : LEAST_ROWS;
     bool moved = false;
+    int nice[ML_N_PANES], left = total;
 
     for (int k = 0; k < n; k++) {
         wants[k] = want[pane[k]].rows;
@@ -184,13 +185,16 @@ static void divide_rows(const ml_Layout *l, const ml_Want *want, const ml_PaneId
         weight[k] = USUAL[pane[k]].weight;
         moved = moved || share[k] > 0;
         least[k] = few;
+        nice[k] = want[pane[k]].rows + want[pane[k]].more;
+        nice[k] = nice[k] < wants[k] ? wants[k] : nice[k];
+        left -= nice[k];
     }
     if (moved) {
         for (int k = 0; k < n; k++)
             least[k] = LEAST_ROWS;
         share_out(total, share, n, out);
     } else {
-        divide(total, wants, weight, n, out);
+        divide(total, left < 0 ? wants : nice, weight, n, out);
     }
     lift(out, least, n);
 }

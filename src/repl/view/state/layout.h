@@ -34,6 +34,7 @@ typedef struct ml_Layout {
  * that borders stay where they are while the cursor moves. */
 typedef struct ml_Want {
     int rows, columns; /* 0: any number will do */
+    int more;          /* rows that it takes where nobody lacks one; 0: none */
     int narrow;        /* columns below which the pane must leave something out */
 } ml_Want;
 
