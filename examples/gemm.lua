@@ -69,11 +69,11 @@ if best.share_of_peak then
 else
     print("the machine's peak is not known here")
 end
-if best.rival then
+if best.against then
     print(string.format("OpenBLAS in the same run, by turns: %.1f GFLOP/s%s; this is %.2f times its speed",
-        best.rival.flop_rate * 1e-9,
-        best.peak_rate and string.format(", %.0f %% of peak", best.rival.flop_rate / best.peak_rate * 100) or "",
-        best.rival.median / best.median))
+        best.against.flop_rate * 1e-9,
+        best.peak_rate and string.format(", %.0f %% of peak", best.against.flop_rate / best.peak_rate * 100) or "",
+        best.against.median / best.median))
 else
-    print("OpenBLAS: " .. (best.no_rival or "not compared"))
+    print("OpenBLAS: " .. (best.not_against or "not compared"))
 end

@@ -132,7 +132,7 @@ local A, B, C = moon.tensor({8, 8}):fill(2), moon.tensor({8, 8}):fill(3), moon.t
 k(A, B, C)
 print(k.name, C[{0, 0}])]])
 topic("moon.time(s [, opts])", "time the compiled program, beside its start and the machine's limits", [[
-Gives what :time tells with --json: :help facts lists the names. Among them median min p90, runs, noisy, flop_rate, share_of_peak, start_ratio, roof. opts: shape, seed, cold (caches emptied before each run), report, limit, threads, func, alone (not the start), runs (how many samples, else as many as are needed), against (openblas: the library's routine beside it, in rival).]],
+Gives what :time tells with --json: :help facts lists the names. Among them median min p90, runs, noisy, flop_rate, share_of_peak, start_ratio, roof. opts: shape, seed, cold (caches emptied before each run), report, limit, threads, func, alone (not the start), runs (how many samples, else as many as are needed), against (openblas: the library's routine beside it, in the field against).]],
     [[print(moon.time(s, {runs = 3, alone = true}).runs)]])
 topic("moon.machine([opts])", "what this machine can do, measured: peaks, bandwidths, caches, cores", [[
 Kept between sessions. {calibrate = true} measures again, which takes some seconds; {quick = true} measures nothing that is not known.]],
@@ -142,7 +142,7 @@ topic("moon.target(text or table)", "a target from its text", "llvm, llvm -mcpu=
 
 -- ---- tuning
 topic("moon.tune(program [, opts])", "search for a fast schedule by measuring", [[
-Gives best (a record), schedule() (its steps applied), records, spent (seconds by phase), failed (by phase). opts: trials (64), seconds, seed, space (a function that gives sketches), db, threads, fresh (take nothing from the database), progress and on_record (called with news).]],
+Gives what :tune tells with --json (:help facts lists the names; among them best_seconds, flop_rate, state, spent and failed by phase), and best (a record), schedule() (its steps applied), records. opts: trials (64), seconds, seed, space (a function that gives sketches), db, threads, fresh (take nothing from the database), progress and on_record (called with news).]],
     [[
 local r = moon.tune(s, {trials = 1, db = ":memory:"})
 print(#r.records, r.state)]])

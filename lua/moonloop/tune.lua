@@ -85,11 +85,11 @@ function tune.run(program, opts)
     local out = t:status()
     local best -- the winner of the final contest, where there was one
     for _, r in ipairs(records) do
-        if r.best and (not best or r.best < best.best) then best = r end
+        if r.min and (not best or r.min < best.min) then best = r end
     end
     best = out.best_record and t:record(out.best_record) or best
     -- false: reading `best` is no question for a name of before
-    out.best, out.records, out.state = best or false, records, state
+    out.best, out.records, out.state, out.workload = best or false, records, state, name_of(program, o)
     function out.schedule()
         if not best then core.fail("unknown-name", "tune: no candidate was measured") end
         return tune.apply(program, best)

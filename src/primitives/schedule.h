@@ -179,6 +179,9 @@ bool ml_schedule_redo(ml_Schedule *s, int n);
 bool ml_schedule_goto(ml_Schedule *s, int version);
 bool ml_schedule_mark(ml_Schedule *s, const char *name); /* names the current version */
 int ml_schedule_find_mark(const ml_Schedule *s, const char *name); /* -1: none */
+/* The k-th name of a version, marks or (branches) labels, in the order of the joined ones;
+ * NULL: it has no more. */
+const char *ml_version_name(const ml_Schedule *s, int version, bool branches, size_t k);
 /* Names of marks of a version, joined; NULL: none. */
 const char *ml_schedule_marks_of(const ml_Schedule *s, int version);
 /* A branch is a label at a version. Steps from there take it along; who goes back leaves it

@@ -67,6 +67,7 @@ typedef struct ml_TuneStatus {
     int64_t failed[ML_PHASES];
     int64_t generation; /* rounds of proposals so far */
     double best;        /* seconds; 0: none yet */
+    double searched;    /* the best of single measurements, before the turns; 0: none */
     int64_t best_record;
     int64_t final_of, final_turns; /* the best was chosen among so many, in so many turns
                                       of each; 0: not yet */

@@ -51,7 +51,7 @@ test("a check follows the layouts that parameters were given", function()
         s:transform_layout("C", { "write", 0 }, "lambda i, j: (j, i)")
         s:transform_layout("C", { "write", 0 }, "lambda j, i: (i // 7, j, i % 7)", 0.0)
         local r = moon.check(s, n == 30 and { limit = 100000 } or nil)
-        assert(r.ok and r.outputs == 1, r.problem or r.first_at)
+        assert(r.ok and r.n_outputs == 1, r.problem or r.first_at)
     end
     local s = matmul(12)
     s:transform_layout("C", { "write", 0 }, "lambda i, j: (11 - j, i)")
@@ -141,7 +141,7 @@ test("versions: undo, redo, jump, marks", function()
     fails("bad-argument", s.jump, s, "nowhere")
     fails("bad-argument", s.undo, s, 7)
     local v = s:versions()
-    assert(#v == 3 and v[2].primitive == "split" and v[2].marks == "tiled" and v[3].parent == 1)
+    assert(#v == 3 and v[2].primitive == "split" and #v[2].marks == 1 and v[2].marks[1] == "tiled" and v[3].parent == 1)
     assert(v[2].line == 'split("i", {4, 16})', v[2].line)
     local plus = 0
     for _, line in ipairs(s:diff(0, 1)) do plus = plus + (line[1] == "+" and 1 or 0) end

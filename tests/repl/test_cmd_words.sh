@@ -34,7 +34,7 @@ is("drop", cmd("drop", s:version()) and #s:get_loops("C"), 3)
 is("bisect", text("bisect", "return", "true"), "v" .. s:version() .. " passes: there is nothing to look for")
 -- blanks, quotes, backslashes, redirections
 for _, name in ipairs{"a b", "it's", 'say "x"', [[back\slash]], "a > b", "x | y", "$HOME", "tab\there", " edge "} do
-    is(name, cmd("mark", name) and s:versions()[s:version() + 1].marks:find(name, 1, true) ~= nil, true)
+    is(name, cmd("mark", name) and table.concat(s:versions()[s:version() + 1].marks, "\n"):find(name, 1, true) ~= nil, true)
     is(name, cmd("goto", 0) and cmd("goto", name) and s:version() > 0, true)
 end
 local odd = [[a b'c"d\e.json]]

@@ -90,15 +90,15 @@ verdict 'longer numbers take a larger unit, their points below each other'
 # The page of the manual, whole lines.
 "$MOONLOOP" -b --json -e 'focus(schedule(workload.matmul(64, 64, 64)))' -e ':counts' >out 2>err
 diff out - >>err <<'E'
-{"schema":2,"loop":"i","extent":64,"flop":524288,"bytes":{"A":16384,"B":16384,"C":16384},"at_most":[]}
-{"schema":2,"loop":"j","extent":64,"flop":8192,"bytes":{"A":256,"B":16384,"C":256},"at_most":[]}
-{"schema":2,"loop":"k","extent":64,"flop":128,"bytes":{"A":256,"B":256,"C":4},"at_most":[]}
+{"schema":3,"loop":"i","extent":64,"flop":524288,"bytes":{"A":16384,"B":16384,"C":16384},"at_most":[]}
+{"schema":3,"loop":"j","extent":64,"flop":8192,"bytes":{"A":256,"B":16384,"C":256},"at_most":[]}
+{"schema":3,"loop":"k","extent":64,"flop":128,"bytes":{"A":256,"B":256,"C":4},"at_most":[]}
 E
 verdict 'prints a JSON object for each loop'
 
 "$MOONLOOP" -b --json -e 'focus(schedule(workload.matmul(64, 64, 64))):split("i", {auto, 48})' -e ':counts i_1' \
     -e ':counts i_1 --all' >out 2>err
-grep -qxF '{"schema":2,"loop":"i_1","extent":48,"flop":393216,"bytes":{"A":12288,"B":16384,"C":12288},"at_most":["flop","bytes.A","bytes.C"]}' out &&
+grep -qxF '{"schema":3,"loop":"i_1","extent":48,"flop":393216,"bytes":{"A":12288,"B":16384,"C":12288},"at_most":["flop","bytes.A","bytes.C"]}' out &&
     grep -q '"strides":\[{"access":"C\[vi, vj\]","buffer":"C","block":"C","store":true,"kind":"even","stride":64},' out &&
     grep -q '"iterations":96,"flop":393216,"bytes":{"A":12288,"B":16384,"C":12288},"elements":{"A":3072,"B":4096,"C":3072},"loads":{' out
 verdict 'names bounds in JSON, and tells all when asked'
@@ -121,7 +121,7 @@ typed 80 ':open any.py' ':counts' ':tree'
     grep -q 'load  A\[X\[vi\], vj\]  *?  1$' out && grep -q 'store B\[vi, vj\]  *8  1$' out
 verdict 'says what it does not know'
 "$MOONLOOP" -b --json -e ':open any.py' -e ':counts' >out 2>err
-grep -q '^{"schema":2,"loop":"i","extent":"n","flop":null,"bytes":{' out
+grep -q '^{"schema":3,"loop":"i","extent":"n","bytes":{' out
 verdict 'says it in JSON too'
 
 cat >cmd.lua <<'E'

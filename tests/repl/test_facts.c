@@ -64,7 +64,9 @@ static void fill(const ml_FieldTable *t, char *s)
             memcpy(at, &z, sizeof z);
             break;
         }
-        case ML_FIELD_TOLD: break;
+        case ML_FIELD_SIZES:
+        case ML_FIELD_LIST:
+        case ML_FIELD_OBJECT: break;
         }
     }
 }
@@ -200,12 +202,13 @@ static void an_old_name_is_answered(void **state)
     (void)state;
     bind_push_facts(L, &ml_timing_fields, &t);
     lua_setglobal(L, "t");
-    if (luaL_dostring(L, "assert(t.schedule == 's' and t.nonsense == nil and not t.rival)\n"
-                         "local ok, e = pcall(function() return t.share end)\n"
-                         "assert(not ok and e.code == 'unknown-name')\n"
-                         "assert(e.message == 'share is now share_of_peak, 0 to 1', "
-                         "e.message)\n"
-                         "t.share = 1 assert(t.share == 1)") != LUA_OK)
+    if (luaL_dostring(L,
+                      "assert(t.schedule == 's' and t.nonsense == nil and not t.against)\n"
+                      "local ok, e = pcall(function() return t.share end)\n"
+                      "assert(not ok and e.code == 'unknown-name')\n"
+                      "assert(e.message == 'share is now share_of_peak, 0 to 1', "
+                      "e.message)\n"
+                      "t.share = 1 assert(t.share == 1)") != LUA_OK)
         fail_msg("%s", luaL_tolstring(L, -1, NULL));
     lua_close(L);
 }
@@ -235,7 +238,19 @@ static void commands_and_functions_agree(void **state)
                  "rows('check', {c.functions.main})\n"
                  "local t = rows('counts', s:counts(), '--all')\n"
                  "local ok, e = pcall(function() return t[1].flops end)\n"
-                 "assert(not ok and e.message == 'flops is now flop', e.message)");
+                 "assert(not ok and e.message == 'flops is now flop', e.message)\n"
+                 "local function was(f, now)\n"
+                 "    local ok, e = pcall(f)\n"
+                 "    assert(not ok and e.code == 'unknown-name' and "
+                 "e.message:find(now, 1, true), tostring(e))\n"
+                 "end\n"
+                 "local m = moon.cmd('memory', 'A')\n"
+                 "was(function() return m.accesses[1].reuse end, 'accesses.distances')\n"
+                 "was(function() return m.reuse end, 'distances')\n"
+                 "assert(m.accesses[1].nonsense == nil)\n"
+                 "was(function() return c.functions.main.outputs end, 'n_outputs')\n"
+                 "was(function() return c.bounds end, 'output_bounds')\n"
+                 "was(function() return s:versions()[1].branch end, 'branches, a list')");
 }
 
 /* What a command tells is what :help facts lists under its name. */

@@ -66,7 +66,7 @@ verdict 'checks every function when none is chosen and none has changed'
 cat >all.lua <<'E'
 local s = schedule(moon.open("two.py"))
 local r = moon.check(s)
-assert(r.ok and r.functions.foo.ok and r.functions.bar.ok and r.outputs == 2)
+assert(r.ok and r.functions.foo.ok and r.functions.bar.ok and r.n_outputs == 2)
 s:split(s:get_loops(s:get_block("B", "bar"))[1], {auto, 7})
 r = moon.check(s)
 assert(r.ok and r.functions.bar.ok and not r.functions.foo, "only what has changed")

@@ -287,7 +287,7 @@ static void results_are_json_whatever_they_are(void **state)
     assert_true(type(f, "{1, 2.5, \"a\\\"\\n\\xff\", true, {x = {}, y = 1/0}}"));
     assert_string_equal(
         ml_text_z(&f->out),
-        "{\"schema\":2,\"result\":[1,2.5,\"a\\\"\\n\xef\xbf\xbd\",true,{\"x\":[],\"y\":"
+        "{\"schema\":3,\"result\":[1,2.5,\"a\\\"\\n\xef\xbf\xbd\",true,{\"x\":[],\"y\":"
         "1e999}]}\n");
     objects(f, "a list", &f->out);
     assert_true(type(f, "local t = {n = 1} t.t = t t[1] = 0 t[3] = print return t, nil"));
@@ -308,14 +308,14 @@ static void lua_gets_what_commands_tell(void **state)
     assert_int_equal(f->out.n, 0); /* given, not printed */
     assert_true(type(f, "c.ok, c[1].seed, c[1].verdict, #c"));
     assert_string_equal(ml_text_z(&f->out),
-                        "{\"schema\":2,\"results\":[true,3,\"ok\",1]}\n");
+                        "{\"schema\":3,\"results\":[true,3,\"ok\",1]}\n");
     assert_true(type(f, "b = moon.cmd(\"block\", \"C\") return b.block, b.iters[3].kind"));
     assert_string_equal(ml_text_z(&f->out),
-                        "{\"schema\":2,\"results\":[\"C\",\"reduce\"]}\n");
+                        "{\"schema\":3,\"results\":[\"C\",\"reduce\"]}\n");
     assert_true(type(f, "moon.cmd(\"set\", \"echo\").text"));
-    assert_non_null(strstr(ml_text_z(&f->out), "{\"schema\":2,\"result\":\"echo "));
+    assert_non_null(strstr(ml_text_z(&f->out), "{\"schema\":3,\"result\":\"echo "));
     assert_true(type(f, "moon.cmd(\"nothing\").ok"));
-    assert_string_equal(ml_text_z(&f->out), "{\"schema\":2,\"result\":false}\n");
+    assert_string_equal(ml_text_z(&f->out), "{\"schema\":3,\"result\":false}\n");
 }
 
 static void a_file_gets_what_a_command_tells(void **state)
@@ -330,7 +330,7 @@ static void a_file_gets_what_a_command_tells(void **state)
     assert_non_null(in);
     assert_non_null(fgets(text, sizeof text, in));
     fclose(in);
-    assert_memory_equal(text, "{\"schema\":2,\"name\":\"echo\",\"value\":\"diff\"", 40);
+    assert_memory_equal(text, "{\"schema\":3,\"name\":\"echo\",\"value\":\"diff\"", 40);
 }
 
 static void data_that_nobody_wants_costs_nothing(void **state)

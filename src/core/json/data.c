@@ -124,11 +124,6 @@ void ml_data_bool(ml_Data *d, const char *key, bool v)
     tell(d, key, (ml_DataValue){.kind = ML_TOLD_BOOL, .yes = v});
 }
 
-void ml_data_null(ml_Data *d, const char *key)
-{
-    tell(d, key, (ml_DataValue){.kind = ML_TOLD_NULL});
-}
-
 void ml_data_json(ml_Data *d, const char *key, const char *json)
 {
     if (!d)

@@ -19,7 +19,7 @@
 #include "moonloop/core/base/text.h"
 
 /* Of names and units: one more when a fact gets another name, unit or type. */
-#define ML_DATA_SCHEMA 2
+#define ML_DATA_SCHEMA 3
 
 typedef struct ml_Data ml_Data;
 typedef enum ml_DataKind {
@@ -68,7 +68,6 @@ void ml_data_str(ml_Data *d, const char *key, const char *z);
 void ml_data_int(ml_Data *d, const char *key, int64_t v);
 void ml_data_real(ml_Data *d, const char *key, double v);
 void ml_data_bool(ml_Data *d, const char *key, bool v);
-void ml_data_null(ml_Data *d, const char *key); /* asked for and not known */
 /* One value of JSON, as it is; other media take it as a text. */
 void ml_data_json(ml_Data *d, const char *key, const char *json);
 void ml_data_list(ml_Data *d, const char *key);

@@ -14,6 +14,23 @@ const char *ml_field_unit(ml_FieldUnit u)
     return signs[u];
 }
 
+const char *ml_field_type(ml_FieldKind k)
+{
+    switch (k) {
+    case ML_FIELD_BOOL: return "true or false";
+    case ML_FIELD_INT:
+    case ML_FIELD_UNSIGNED:
+    case ML_FIELD_LONG:
+    case ML_FIELD_SIZE:
+    case ML_FIELD_REAL: return "number";
+    case ML_FIELD_TEXT: return "text";
+    case ML_FIELD_SIZES: return "number, or a text of sizes";
+    case ML_FIELD_LIST: return "list";
+    case ML_FIELD_OBJECT: return "object";
+    }
+    return "";
+}
+
 const char *ml_field_was(const ml_FieldTable *t, const char *old)
 {
     for (const ml_FieldWas *w = t->was; w->old; w++)
@@ -36,6 +53,11 @@ static void tell_field(ml_Data *d, const ml_Field *f, const void *s)
 {
     const char *at = (const char *)s + f->at, *z;
 
+    if (f->told) {
+        if (f->get)
+            ((ml_FieldTell *)f->get)(d, f->name, s);
+        return;
+    }
     switch (f->kind) {
     case ML_FIELD_BOOL: ml_data_bool(d, f->name, VALUE(bool)); return;
     case ML_FIELD_INT: tell_whole(d, f->name, VALUE(int)); return;
@@ -47,7 +69,9 @@ static void tell_field(ml_Data *d, const ml_Field *f, const void *s)
         z = VALUE(ml_FieldText);
         ml_data_str(d, f->name, z && *z ? z : NULL);
         return;
-    case ML_FIELD_TOLD: ((ml_FieldTell *)f->get)(d, f->name, s); return;
+    case ML_FIELD_SIZES:
+    case ML_FIELD_LIST:
+    case ML_FIELD_OBJECT: return;
     }
 }
 

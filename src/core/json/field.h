@@ -8,8 +8,12 @@
  *     ML_FIELD(S, member, UNIT, "what it is")             a member by its own name
  *     ML_FIELD_AT(S, name, member, UNIT, "")              a member by another name
  *     ML_FIELD_IS(S, name, type, UNIT, (value of s), "")  computed from `s`, a const S *
- *     ML_FIELD_BY(S, name, UNIT, function, "")            told by a function (objects, lists)
+ *     ML_FIELD_BY(S, name, TYPE, UNIT, function, "")      told by a function
+ *     ML_FIELD_SAID(name, TYPE, UNIT, "")                 told in words of its own, where a
+ *                                                         row has no struct
  *     ML_FIELD_WAS(S, old, "what to read in its place")
+ *
+ * The name of an old fact may be one of a row within: ML_FIELD_WAS(S, "accesses.reuse", …).
  *
  * Left out are: a text that is NULL or empty, a number that is NaN, an integer below 0. That
  * is how a struct says that it does not know.
@@ -36,18 +40,22 @@ typedef enum ml_FieldKind {
     ML_FIELD_SIZE,
     ML_FIELD_REAL,
     ML_FIELD_TEXT,
-    ML_FIELD_TOLD, /* by a function */
+    ML_FIELD_SIZES, /* a number, or a text of the sizes that decide it */
+    ML_FIELD_LIST,
+    ML_FIELD_OBJECT,
 } ml_FieldKind;
 
 typedef const char *ml_FieldText; /* the type of texts in ML_FIELD_IS */
 
 typedef struct ml_Field {
     const char *name, *help;
-    /* Of the kind's type from the struct; TOLD: of an ml_FieldTell. NULL: it is a member. */
+    /* Of the kind's type from the struct; told: an ml_FieldTell, or NULL. Else NULL: it is a
+     * member. */
     void (*get)(void);
     size_t at; /* of the member */
     ml_FieldUnit unit;
     ml_FieldKind kind;
+    bool told; /* by a function or in words of its own */
 } ml_Field;
 typedef void ml_FieldTell(ml_Data *d, const char *key, const void *s);
 
@@ -63,6 +71,7 @@ struct ml_FieldTable {
     const ml_FieldWas *was; /* ended by NULL */
 };
 
+const char *ml_field_type(ml_FieldKind k); /* number, text, list, … */
 /* Tells every fact of s into the open row or object. */
 void ml_data_fields(ml_Data *d, const ml_FieldTable *t, const void *s);
 /* Tells that one; false: there is no field of that name. */

@@ -258,26 +258,47 @@ int ml_schedule_find_mark(const ml_Schedule *s, const char *name)
     return find_name(s->marks, name);
 }
 
-/* Those of `list` that are at the version, looked for from m on. */
-static const char *join_names(ml_Ctx *cx, const ml_MarkName *list, const ml_MarkName *m,
-                              int version)
+/* The names of the list that are at the version, the k-th from the oldest; the same one set
+ * again is where it was set first. */
+static const char *name_at(const ml_MarkName *list, int version, size_t k)
 {
-    const char *older = NULL;
+    size_t n = 0;
+    const ml_MarkName *older;
 
-    while (m && !(m->version == version && find_name(list, m->name) == version))
-        m = m->prev;
-    if (!m)
-        return NULL;
-    older = join_names(cx, list, m->prev, version);
-    for (const ml_MarkName *o = m->prev; o; o = o->prev) /* the same one set again */
-        if (o->version == version && ml_streq(o->name, m->name))
-            return older;
-    return older ? ml_format(cx, "%s, %s", older, m->name) : m->name;
+    for (int count = 1; count >= 0; count--)
+        for (const ml_MarkName *m = list; m; m = m->prev) {
+            if (m->version != version || find_name(list, m->name) != version)
+                continue;
+            for (older = m->prev; older; older = older->prev)
+                if (older->version == version && ml_streq(older->name, m->name))
+                    break;
+            if (older)
+                continue;
+            if (count)
+                n++;
+            else if (--n == k)
+                return m->name;
+        }
+    return NULL;
+}
+
+const char *ml_version_name(const ml_Schedule *s, int version, bool branches, size_t k)
+{
+    return name_at(branches ? s->labels : s->marks, version, k);
+}
+
+static const char *join_names(ml_Ctx *cx, const ml_MarkName *list, int version)
+{
+    const char *all = name_at(list, version, 0), *z;
+
+    for (size_t k = 1; all && (z = name_at(list, version, k)) != NULL; k++)
+        all = ml_format(cx, "%s, %s", all, z);
+    return all;
 }
 
 const char *ml_schedule_marks_of(const ml_Schedule *s, int version)
 {
-    return join_names(s->space->home, s->marks, s->marks, version);
+    return join_names(s->space->home, s->marks, version);
 }
 
 /* ---- branches */
@@ -309,7 +330,7 @@ int ml_schedule_find_branch(const ml_Schedule *s, const char *name)
 
 const char *ml_version_branch(const ml_Schedule *s, int version)
 {
-    return join_names(s->space->home, s->labels, s->labels, version);
+    return join_names(s->space->home, s->labels, version);
 }
 
 const char *ml_schedule_branch_name(const ml_Schedule *s)

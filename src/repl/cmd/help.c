@@ -171,7 +171,8 @@ const char ml_help_facts[] =
     "of "
     "physics without a prefix: seconds, bytes, FLOP/s; a share is a number from 0 to 1. "
     "What "
-    "is not known is left out. Each object begins with \"schema\", the number of these "
+    "is not known, or is not there, is left out; a list may be empty. Each object begins "
+    "with \"schema\", the number of these "
     "names and units: it is one more when one of them changes. In Lua a name of before "
     "raises unknown-name, which tells the name of now.\n";
 
@@ -195,9 +196,12 @@ const ml_FieldTable *ml_help_facts_at(size_t k)
 
 void ml_help_field(ml_Text *t, const ml_Field *f)
 {
-    const char *unit = ml_field_unit(f->unit);
+    const char *unit = ml_field_unit(f->unit), *type = ml_field_type(f->kind);
 
-    ml_text_fmt(t, "%s%s%s%s", f->help, *unit ? " (" : "", unit, *unit ? ")" : "");
+    if (*unit && ml_streq(type, "number"))
+        ml_text_fmt(t, "%s (%s)", f->help, unit);
+    else
+        ml_text_fmt(t, "%s (%s%s%s)", f->help, type, *unit ? "; " : "", unit);
 }
 
 static void list_facts(ml_Session *ss, ml_Text *t)
@@ -482,6 +486,8 @@ bool cmd_help(ml_Session *ss, const ml_Words *w)
         ok = name.n > 0 && add_help(ss, &t, ml_text_z(&name), w->n > 1 ? w->v[1] : NULL);
         if (!ok)
             no_help(ss, w->v[0]);
+        else
+            ml_help_tell(ml_session_data(ss), ml_text_z(&name), ml_text_z(&t));
     }
     if (ok)
         ml_page_prose(ss, ml_text_z(&t));

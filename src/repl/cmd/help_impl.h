@@ -8,6 +8,9 @@
 #include "repl/command/command.h"
 
 size_t ml_help_width(const ml_Session *ss); /* columns of a line of help */
+const char *ml_help_kind(ml_ParamKind k);   /* of a parameter, in words */
+/* The rows of a primitive, or of `primitives`; text: all that :help prints. */
+void ml_help_tell(ml_Data *d, const char *name, const char *text);
 void ml_help_primitive(ml_Session *ss, ml_Text *t, const ml_Primitive *p);
 /* can_NAME of a primitive; false: it is none. */
 bool ml_help_can(ml_Session *ss, ml_Text *t, const char *name);

@@ -96,7 +96,7 @@ static void add_others(ml_Session *ss, ml_Text *t, const char *name, ml_HostTopi
 
 /* ---- primitives */
 
-static const char *kind_word(ml_ParamKind k)
+const char *ml_help_kind(ml_ParamKind k)
 {
     switch (k) {
     case ML_P_BLOCK: return "block";
@@ -158,7 +158,7 @@ void ml_help_primitive(ml_Session *ss, ml_Text *t, const ml_Primitive *p)
         ml_Text doc = {0};
 
         ml_text_fmt(&doc, "%s (%s)", p->params[k].doc,
-                    kind_word((ml_ParamKind)p->params[k].kind));
+                    ml_help_kind((ml_ParamKind)p->params[k].kind));
         ml_wrap_row(t, p->params[k].name, ml_text_z(&doc), 2, 23, width);
         ml_text_free(&doc);
     }

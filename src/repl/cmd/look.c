@@ -14,14 +14,14 @@ static bool version_arg(ml_Session *ss, const ml_Words *w, size_t k, int *out)
     return w->n <= k || ml_find_version(ss, w->v[k], out);
 }
 
-static void tell_text(ml_Session *ss, int version, const char *key, ml_Text *text)
+static void tell_program(ml_Session *ss, int version, ml_Text *text)
 {
     ml_Data *d = ml_session_data(ss);
 
     ml_data_one(d);
     ml_data_str(d, "schedule", ml_schedule_name(ss->focus));
     ml_data_int(d, "version", version);
-    ml_data_str(d, key, ml_text_z(text));
+    ml_data_str(d, "program", ml_text_z(text));
 }
 
 bool cmd_show(ml_Session *ss, const ml_Words *w)
@@ -40,7 +40,7 @@ bool cmd_show(ml_Session *ss, const ml_Words *w)
         ml_show_block(ss, ss->focus, h.uid, &t);
     } else
         ml_show_program(ss, ss->focus, v, &t);
-    tell_text(ss, v, "program", &t);
+    tell_program(ss, v, &t);
     ml_page_code(ss, ml_text_z(&t), ML_GOES_ON);
     ml_text_free(&t);
     return true;
@@ -54,7 +54,7 @@ bool cmd_tree(ml_Session *ss, const ml_Words *w)
     if (!version_arg(ss, w, 0, &v))
         return false;
     ml_show_tree_sizes(ss, ss->focus, v, &t);
-    tell_text(ss, v, "tree", &t);
+    ml_tree_data(ss->focus, v, ml_session_data(ss));
     ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
     return true;

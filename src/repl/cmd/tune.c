@@ -30,7 +30,6 @@ typedef struct Show {
     ml_Session *ss;
     ml_Amount amount; /* what speeds are told of */
     double roof;      /* of these per second; NAN: not measured */
-    double searched;  /* seconds of the best before the best were measured by turns; 0 */
     int64_t next_row;
     double row_at, line_at; /* when they were printed last */
     bool live;
@@ -92,9 +91,9 @@ static void add_state(ml_Text *t, const Show *sh, const ml_TuneStatus *s)
 }
 
 /* The search ranks by the fastest of few measurements, the turns by medians. */
-static bool is_measured_anew(const Show *sh, const ml_TuneStatus *s)
+static bool is_measured_anew(const ml_TuneStatus *s)
 {
-    return s->final_of && sh->searched > 0 && s->best > sh->searched * 1.005;
+    return s->final_of && s->searched > 0 && s->best > s->searched * 1.005;
 }
 
 static void live_line(Show *sh, const ml_TuneStatus *s)
@@ -249,9 +248,9 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
             ml_text_fmt(&t, ", first of %lld measured by turns", (long long)s->final_of);
         ml_text_fmt(&t, ", record %lld; :adopt makes it a branch",
                     (long long)s->best_record);
-        if (is_measured_anew(sh, s)) {
+        if (is_measured_anew(s)) {
             ml_text_add(&t, "\n       a single measurement of the search had given ");
-            rate(&t, sh, sh->searched);
+            rate(&t, sh, s->searched);
             ml_text_add(&t, "; the turns tell the median");
         }
     } else {
@@ -266,11 +265,11 @@ static void tell_result(const Show *sh, const ml_TuneStatus *s, ml_TuneState sta
     ml_Data *d = ml_session_data(sh->ss);
 
     ml_data_one(d);
-    ml_data_str(d, "schedule", ml_schedule_name(sh->ss->focus));
-    ml_data_bool(d, "stopped", state == ML_TUNE_CANCELLED);
+    ml_data_str(d, "workload", ml_schedule_name(sh->ss->focus));
+    ml_data_str(d, "state", state == ML_TUNE_CANCELLED ? "cancelled" : "done");
     ml_data_fields(d, &ml_search_fields, s);
-    if (s->best > 0 && is_measured_anew(sh, s) && s->flop > 0)
-        ml_data_real(d, "searched_flop_rate", s->flop / sh->searched);
+    if (s->best > 0 && sh->amount.bytes)
+        ml_data_real(d, "byte_rate", sh->amount.n / s->best);
 }
 
 /* ---------------------------------------------------------------- :tune */
@@ -397,8 +396,6 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     while (state == ML_TUNE_MORE) {
         state = ml_tuner_step(t, cx, 0.1);
         s = ml_tuner_status(t);
-        if (!s->final_of)
-            sh.searched = s->best;
         if (s->warning && !warned && !warning)
             ml_tune_warn(ss, s->warning);
         warned = s->warning != NULL;

@@ -137,19 +137,23 @@ static void add_outcome(ml_Ctx *cx, const ml_JobEnd *e, ml_JobState state, ml_Te
     } else if (is_command(e, "tune") && !isnan(number_at(e->row, "done"))) {
         double best = number_at(e->row, "flop_rate");
         double record = number_at(e->row, "best_record");
+        double bytes = number_at(e->row, "byte_rate");
         double seen = number_at(e->row, "searched_flop_rate");
 
         ml_text_fmt(t, "%.0f of %.0f trials", number_at(e->row, "done"),
                     number_at(e->row, "total"));
         if (flag_at(e->row, "exhausted"))
             ml_text_add(t, " (the design space has no further program)");
-        if (!isnan(best))
+        if (bytes > 0)
+            ml_text_fmt(t, ", best %.1f GB/s", bytes * 1e-9);
+        else if (!isnan(best))
             ml_text_fmt(t, ", best %.1f GFLOP/s", best * 1e-9);
         if (number_at(e->row, "final_of") > 0)
             ml_text_fmt(t, ", first of %.0f measured by turns",
                         number_at(e->row, "final_of"));
         if (!isnan(seen) && !isnan(best))
-            ml_text_fmt(t, " (a single measurement before: %.1f)", seen * 1e-9);
+            ml_text_fmt(t, " (a single measurement before: %.1f)",
+                        seen * 1e-9 * (bytes > 0 ? bytes / best : 1));
         if (!isnan(record))
             ml_text_fmt(t, ", record %.0f; :adopt makes it a branch", record);
     } else if (e->text && *e->text) {

@@ -18,6 +18,8 @@ void ml_program_forget(ml_Session *ss);
 void ml_show_tree(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
 /* The same with what each loop touches, as far as the screen is wide enough. */
 void ml_show_tree_sizes(ml_Session *ss, ml_Schedule *s, int version, ml_Text *out);
+/* The same as rows: a loop or a block each. */
+void ml_tree_data(ml_Schedule *s, int version, ml_Data *d);
 /* One block with its ancestors. */
 void ml_show_block(ml_Session *ss, ml_Schedule *s, ml_Uid block, ml_Text *out);
 /* Through the pager when it is longer than the screen. */

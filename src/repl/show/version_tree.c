@@ -70,13 +70,14 @@ static void add_word(Drawing *d, Words *w, const char *word)
 }
 
 /* `«a, b»`: it may be parted behind a comma. */
-static void add_marks(Drawing *d, Words *w, const char *marks)
+static void add_marks(Drawing *d, Words *w, int version)
 {
-    const char *text = ml_format(d->cx, "«%s»", marks), *end;
+    const char *z = ml_version_name(d->s, version, false, 0), *next;
 
-    for (; (end = strstr(text, ", ")) != NULL; text = end + 2)
-        add_word(d, w, ml_strdup(d->cx, (ml_Str){text, (size_t)(end - text) + 1}));
-    add_word(d, w, text);
+    for (size_t k = 1; z; k++, z = next) {
+        next = ml_version_name(d->s, version, false, k);
+        add_word(d, w, ml_format(d->cx, "%s%s%s", k == 1 ? "«" : "", z, next ? "," : "»"));
+    }
 }
 
 static Words words_of(Drawing *d, const ml_VersionEntry *e)
@@ -84,7 +85,7 @@ static Words words_of(Drawing *d, const ml_VersionEntry *e)
     Words w = {0};
     ml_Step step;
     int v = e->version;
-    const char *marks, *branch = ml_version_branch(d->s, v);
+    const char *branch = ml_version_branch(d->s, v);
 
     if (e->last > v) {
         add_word(d, &w, ml_format(d->cx, "v%d..v%d", v, e->last));
@@ -95,8 +96,7 @@ static Words words_of(Drawing *d, const ml_VersionEntry *e)
     add_word(d, &w, ml_format(d->cx, "v%d", v));
     if (step.prim)
         add_word(d, &w, step.prim->name);
-    if ((marks = ml_schedule_marks_of(d->s, v)) != NULL)
-        add_marks(d, &w, marks);
+    add_marks(d, &w, v);
     if (branch)
         add_word(d, &w, ml_format(d->cx, "[%s]", branch)); /* where :goto leads by it */
     if (step.speed)

@@ -116,6 +116,7 @@ static void decide(ml_Tuner *t)
         put_median(t, &v[k]);
     t->st.final_of = (int64_t)n;
     t->st.final_turns = turns / (int64_t)n;
+    t->st.searched = t->st.best;
     ml_best_update(t);
     key.after = 0;
     if (!ml_db_put_turns(t->db, t->tmp, &key, v, n))

@@ -28,8 +28,6 @@ static void tell_place(ml_Data *d, const char *key, const void *s)
         ml_data_end(d);
     } else if (ml_failure_places(f, &first, 1) > 0)
         tell_program_place(d, key, &first);
-    else
-        ml_data_null(d, key);
 }
 
 static void tell_places(ml_Data *d, const char *key, const void *s)

@@ -3,6 +3,7 @@
 #include "moonloop/work/fact/fact.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "moonloop/codegen/machine/machine.h"
 #include "moonloop/codegen/measure/check.h"
@@ -39,7 +40,7 @@ typedef ml_Timing ml_Rival;
 
 #define ML_FIELDS       "work/fact/rival.def"
 #define ML_FIELDS_TABLE ml_rival_fields
-#define ML_FIELDS_NAME  "rival"
+#define ML_FIELDS_NAME  "against"
 #define ML_FIELDS_WHAT  "what a timing is compared with"
 #include "moonloop/core/json/field_table.def"
 
@@ -100,6 +101,31 @@ static void tell_points(ml_Data *d, const char *key, const void *s)
 #include "moonloop/core/json/field_table.def"
 
 /* ---- checks */
+
+/* `a, b` as a list. */
+static void tell_parts(ml_Data *d, const char *key, const char *text)
+{
+    char part[1024]; /* telling may raise: nothing is owned */
+
+    ml_data_list(d, key);
+    for (const char *p = text ? text : "", *end; *p; p = end ? end + 2 : "") {
+        end = strstr(p, ", ");
+        if (end)
+            snprintf(part, sizeof part, "%.*s", (int)(end - p), p);
+        ml_data_str(d, NULL, end ? part : p);
+    }
+    ml_data_end(d);
+}
+
+static void tell_output_names(ml_Data *d, const char *key, const void *s)
+{
+    tell_parts(d, key, ((const ml_CheckResult *)s)->written);
+}
+
+static void tell_output_bounds(ml_Data *d, const char *key, const void *s)
+{
+    tell_parts(d, key, ((const ml_CheckResult *)s)->bounds);
+}
 
 #define ML_FIELDS       "work/fact/check.def"
 #define ML_FIELDS_TABLE ml_check_fields
@@ -254,6 +280,27 @@ static void tell_notes(ml_Data *d, const char *key, const void *s)
     for (size_t k = 0; k < r->step.n_notes; k++)
         ml_data_str(d, NULL, r->step.notes[k]);
     ml_data_end(d);
+}
+
+static void tell_version_names(ml_Data *d, const char *key, const ml_VersionRow *r,
+                               bool branches)
+{
+    const char *z;
+
+    ml_data_list(d, key);
+    for (size_t k = 0; (z = ml_version_name(r->s, r->version, branches, k)) != NULL; k++)
+        ml_data_str(d, NULL, z);
+    ml_data_end(d);
+}
+
+static void tell_marks(ml_Data *d, const char *key, const void *s)
+{
+    tell_version_names(d, key, s, false);
+}
+
+static void tell_branches(ml_Data *d, const char *key, const void *s)
+{
+    tell_version_names(d, key, s, true);
 }
 
 #define ML_FIELDS       "work/fact/version.def"

@@ -75,14 +75,14 @@ void ml_text_access(ml_Ctx *cx, ml_Text *out, const ml_Site *site, const ml_Name
 
 /* ---- fields */
 
-/* null where it is not known; a text where sizes decide it. */
+/* Left out where it is not known; a text where sizes decide it. */
 static void tell_number(ml_Data *d, const ml_LoopRow *r, const char *key, ml_Number n)
 {
     ml_Text t = {0};
 
     if (n.how == ML_UNKNOWN)
-        ml_data_null(d, key);
-    else if (!n.expr)
+        return;
+    if (!n.expr)
         ml_data_int(d, key, n.n);
     else {
         ml_text_sizes(r->cx, &t, n.expr, r->names);

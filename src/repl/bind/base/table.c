@@ -76,11 +76,14 @@ static void close_table(ml_Data *d)
         lua_rawset(d->user, -3);
 }
 
-/* t.old: upvalue 1 is the table of fields that once had it. */
+/* t.old: upvalue 1 is the table of fields that once had it; upvalue 2 `accesses.` where t is
+ * a row within that field. */
 static int index_fact(lua_State *L)
 {
     const ml_FieldTable *t = lua_touserdata(L, lua_upvalueindex(1));
-    const char *old = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
+    const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
+    const char *old =
+        key ? lua_pushfstring(L, "%s%s", lua_tostring(L, lua_upvalueindex(2)), key) : NULL;
     const char *now = old ? ml_field_was(t, old) : NULL;
 
     if (now)
@@ -89,19 +92,61 @@ static int index_fact(lua_State *L)
     return 1;
 }
 
+/* Pushes the metatable of rows of t, or (within not "") of those within a field; where: the
+ * address that it is kept under. */
+static void push_hint(lua_State *L, const ml_FieldTable *t, const char *within,
+                      const void *where)
+{
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, where) != LUA_TNIL)
+        return;
+    lua_pop(L, 1);
+    lua_createtable(L, 0, 1);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)t);
+    lua_pushstring(L, within);
+    lua_pushcclosure(L, index_fact, 2);
+    lua_setfield(L, -2, "__index");
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, where);
+}
+
+/* `accesses.reuse`: rows in the list, or the object, of that field of the row on top. */
+static void hint_within(lua_State *L, const ml_FieldTable *t, const ml_FieldWas *w)
+{
+    size_t n = strcspn(w->old, ".");
+
+    lua_pushlstring(L, w->old, n);
+    if (lua_rawget(L, -2) != LUA_TTABLE) {
+        lua_pop(L, 1);
+        return;
+    }
+    lua_pushlstring(L, w->old, n + 1);
+    push_hint(L, t, lua_tostring(L, -1), w->old);
+    lua_remove(L, -2);
+    lua_Integer rows = (lua_Integer)lua_rawlen(L, -2);
+
+    for (lua_Integer k = 1; k <= rows; k++) {
+        if (lua_rawgeti(L, -2, k) == LUA_TTABLE) {
+            lua_pushvalue(L, -2);
+            lua_setmetatable(L, -2);
+        }
+        lua_pop(L, 1);
+    }
+    if (rows > 0)
+        lua_pop(L, 1);
+    else
+        lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+}
+
 void bind_facts_hint(lua_State *L, const ml_FieldTable *t)
 {
     if (!t->was->old)
         return;
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, t) == LUA_TNIL) {
-        lua_pop(L, 1);
-        lua_createtable(L, 0, 1);
-        lua_pushlightuserdata(L, (void *)(uintptr_t)t);
-        lua_pushcclosure(L, index_fact, 1);
-        lua_setfield(L, -2, "__index");
-        lua_pushvalue(L, -1);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, t);
-    }
+    luaL_checkstack(L, 8, NULL);
+    for (const ml_FieldWas *w = t->was; w->old; w++)
+        if (strchr(w->old, '.'))
+            hint_within(L, t, w);
+    push_hint(L, t, "", t);
     lua_setmetatable(L, -2);
 }
 
