@@ -78,7 +78,7 @@ static void s2_a_write_after_a_read_is_no_pipeline(void **state)
     e = ml_error(g.cx);
     assert_string_equal(ml_error_code(e->code), "not-stage-pipeline");
     assert_string_equal(ml_error_says(e),
-                        "the scope of {0} is not a stage pipeline: block "
+                        "the scope of block {0} is not a stage pipeline: block "
                         "{1} overwrites {2}, which block {3} reads before it");
     assert_int_equal(e->facts[1].as.uid, block_uid(&g, "P"));
     assert_string_equal(e->facts[2].as.buffer->name, "B");
