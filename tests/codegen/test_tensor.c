@@ -353,7 +353,8 @@ static void a_file_of_numpy_loads_and_broken_ones_do_not(void **state)
     ml_error_clear(*state);
     write_file(big_endian, sizeof big_endian - 1);
     assert_null(ml_tensor_load(*state, scratch(), NULL));
-    assert_string_equal(ml_error(*state)->facts[1].as.text, "the header is not understood");
+    assert_non_null(
+        strstr(ml_error(*state)->facts[0].as.text, ": the header is not understood"));
     ml_error_clear(*state);
     for (size_t k = 0; k < ML_COUNT(bad); k++) {
         write_file(bad[k], strlen(bad[k]));
