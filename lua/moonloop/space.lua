@@ -11,12 +11,14 @@ local space = { name = "cpu-1" }
 local facts = core.load("space/facts")(moon, core)
 local plain = core.load("space/plain")(moon, core, facts)
 local tile = core.load("space/tile")(moon, core, facts, plain)
+local rows = core.load("space/rows")(moon, core, facts, plain)
 
 -- The sketches of a program for a target; never empty.
 function space.sketches(program, opts)
     local json, target = core.tune_target()
     local threads = opts and opts.threads or target.threads
     local list = { refused = {}, target = json, threads = threads }
+    rows.sketches(list, program, target, threads)
     tile.sketches(list, program, target, threads)
     if #list == 0 or list.narrow then plain.sketches(list, program, target, threads) end
     if #list == 0 then facts.sketch(list, program, "as it is", function() end) end

@@ -118,19 +118,24 @@ static bool visit_expr(const ml_Expr *e, void *user)
     return false; /* arithmetic of indices is none of the body's */
 }
 
+/* loop: the handle of the loop that an iterator alone is bound to. */
 static void push_iters(lua_State *L, const ml_Block *b)
 {
     lua_createtable(L, (int)b->n_iters, 0);
     for (uint32_t k = 0; k < b->n_iters; k++) {
         const ml_Iter *it = &b->iters[k];
 
-        lua_createtable(L, 0, 4);
+        lua_createtable(L, 0, 5);
         bind_set_string(L, "name", it->var->hint);
         bind_set_string(L, "kind", ml_iter_kind_name((ml_IterKind)it->kind));
         if (ml_is_const_int(it->extent)) {
             bind_set_int(L, "extent", it->extent->as.i);
         }
         bind_set_bool(L, "plain", it->value->kind == ML_EXPR_VAR);
+        if (it->value->kind == ML_EXPR_VAR) {
+            bind_push_handle(L, 1, (ml_Handle){ML_H_LOOP, it->value->as.var->uid});
+            lua_setfield(L, -2, "loop");
+        }
         lua_rawseti(L, -2, (lua_Integer)k + 1);
     }
 }

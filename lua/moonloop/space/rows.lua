@@ -1,0 +1,211 @@
+-- rows - reductions along a contiguous axis, and the stages that share their rows.
+--
+-- Sums and maxima of rows, softmax, layer norm, norms: each element is read once, so that
+-- vectors along the reduced axis pay. Partial results lie in vector registers, several of
+-- them, since one would wait for itself; what follows in the same row is computed there.
+-- Where rows are fewer than threads, a row is cut into chunks first.
+-- Source: auto-scheduler 6; lowering-and-codegen 8.
+local moon, core, facts, plain = ...
+
+local rows = {}
+local auto = moon.auto
+
+-- A reduction of one pass over its largest operand, along which the last reduced iterator is
+-- contiguous. Short vectors must divide it: a block with a guard is not cut in parts.
+local function is_row_reduction(f)
+    local last = f.reduce[#f.reduce]
+    if not last or not f.init or f.iters[last].extent % 4 ~= 0 then return false end
+    for _, r in ipairs(f.reads) do
+        if not r.irregular and r.strides[last] == 1 and r.elements >= f.points then return true end
+    end
+    return false
+end
+
+-- The blocks in order with their facts, and which of them reduce rows; nil when there is
+-- one that the family does not know.
+local function members_of(s)
+    local list, some = {}, false
+    for _, name in ipairs(facts.blocks(s)) do
+        local f = facts.of(s, s:get_block(name))
+        if not f then return nil end
+        if #f.reduce > 0 then
+            if not is_row_reduction(f) then return nil end
+            some = true
+        end
+        list[#list + 1] = { name = name, f = f, reduces = #f.reduce > 0 }
+    end
+    return some and list or nil
+end
+
+local function extent_of(f, list)
+    local n = 1
+    for _, k in ipairs(list) do n = n * f.iters[k].extent end
+    return n
+end
+
+-- Those whose multiple divides n.
+local function dividing(n, unit, list)
+    local out = {}
+    for _, x in ipairs(list) do
+        if n % (unit * x) == 0 then out[#out + 1] = x end
+    end
+    return out
+end
+
+-- Into how many chunks a thread may cut a reduction; none: the list is empty. Vectors must
+-- divide what is left of a single iterator.
+local function chunks_of(f, threads)
+    local unit = #f.reduce == 1 and threads * 4 or threads
+    return dividing(f.iters[f.reduce[1]].extent, unit, { 1, 4, 16, 2 })
+end
+
+-- Cuts the reduction of a block into vectors of partial results, several a time: the blocks
+-- from the last sum to the first. `at` is the number of spatial iterators, n what the last
+-- loop is a multiple of, whatever was decided before.
+local function partial(s, name, at, lanes, n)
+    local b = s:get_block(name)
+    local loops = s:get_loops(b)
+    local last = loops[#loops]
+    n = n or s:get(last).extent
+    while n % lanes ~= 0 do lanes = lanes // 2 end
+    local several = facts.choose(s, dividing(n, lanes, { 4, 8, 2, 1 }))
+    local vectors = s:rfactor(s:split(last, { auto, several, lanes })[3], at)
+    local inner = s:get_loops(vectors)
+    local many = s:rfactor(inner[#inner - 1], at)
+    return { b, vectors, many }
+end
+
+-- The loops of a block by what its iterators are: reduced ones, and spatial ones by the
+-- stride of what is written.
+local function loops_by_kind(s, b, outside)
+    local f = core.block_body(s, b)
+    local reduced, spatial = {}, {}
+    for k, it in ipairs(f.iters) do
+        if it.loop and not outside[s:get(it.loop).name] then
+            if it.kind == "reduce" then
+                reduced[#reduced + 1] = it.loop
+            else
+                spatial[#spatial + 1] = { it.loop, f.write.strides[k] or 0 }
+            end
+        end
+    end
+    table.sort(spatial, function(x, y) return x[2] > y[2] end)
+    for k, x in ipairs(spatial) do spatial[k] = x[1] end
+    return reduced, spatial
+end
+
+-- Vectors of partial results: reduced loops outside, vectors and how many of them inside.
+local function vectorize_partial(s, b, outside)
+    local reduced, spatial = loops_by_kind(s, b, outside)
+    local order = table.move(spatial, 1, #spatial, #reduced + 1, table.move(reduced, 1, #reduced, 1, {}))
+    s:reorder(table.unpack(order))
+    local init = s:decompose_reduction(b, order[1])
+    for _, block in ipairs { b, init } do
+        local _, inner = loops_by_kind(s, block, outside)
+        s:vectorize(inner[#inner])
+        for k = 1, #inner - 1 do s:unroll(inner[k]) end
+    end
+end
+
+-- One region: `list` computed for each iteration of the first n loops of its last block.
+local function region(s, list, n, target, threads)
+    local head = list[#list]
+    local parts = {}
+    for k, m in ipairs(list) do
+        if m.reduces then parts[k] = partial(s, m.name, #m.f.spatial, facts.lanes(target, m.f.write.dtype), m.multiple) end
+    end
+    local loops = s:get_loops(head.name)
+    local row, outside = loops[n], {}
+    for k = 1, n do outside[s:get(loops[k]).name] = true end
+    for k = #list, 1, -1 do
+        local own = parts[k] or { s:get_block(list[k].name) }
+        for j, b in ipairs(own) do
+            if k < #list or j > 1 then s:compute_at(b, row, true) end
+        end
+    end
+    for k, m in ipairs(list) do
+        local p = parts[k]
+        if p then
+            for _, b in ipairs { p[2], p[3] } do
+                s:set_scope(b, 0, "local")
+                vectorize_partial(s, b, outside)
+            end
+            if k < #list then s:set_scope(p[1], 0, "local") end
+        else
+            local lanes = facts.lanes(target, m.f.write.dtype)
+            local own = s:get_loops(m.name)
+            if #own > n and (s:get(own[#own]).extent or 0) >= lanes then
+                local _, inner = table.unpack(s:split(own[#own], { auto, lanes }))
+                s:vectorize(inner)
+            end
+        end
+    end
+    if threads > 1 then
+        local fused = n > 1 and s:fuse(table.unpack(loops, 1, n)) or row
+        s:parallel(fused)
+    end
+end
+
+-- Blocks up to one whose result is given back share the rows of their reductions.
+local function together(s, list, target, threads)
+    local first = 1
+    for last, m in ipairs(list) do
+        if m.f.write.param then
+            local group, n = table.move(list, first, last, 1, {}), #m.f.spatial
+            for _, one in ipairs(group) do
+                if one.reduces then n = math.min(n, #one.f.spatial) end
+            end
+            region(s, group, n, target, threads)
+            first = last + 1
+        end
+    end
+end
+
+-- One reduction of few rows, cut into chunks that are summed at the end.
+local function in_chunks(s, list, target, threads)
+    for _, m in ipairs(list) do
+        if m.reduces then
+            local b = s:get_block(m.name)
+            local loops = s:get_loops(b)
+            local first = loops[#m.f.spatial + 1]
+            local list = chunks_of(m.f, threads)
+            local chunks = facts.choose(s, list)
+            local multiple = #m.f.reduce == 1 and s:get(first).extent // (threads * math.max(table.unpack(list))) or nil
+            local outer = s:split(first, { chunks * threads, auto })[1]
+            local part = s:rfactor(outer, #m.f.spatial)
+            local name = s:get(part).name
+            region(s, { { name = name, f = facts.of(s, part), reduces = true, multiple = multiple } }, #m.f.spatial + 1, target, threads)
+        else
+            facts.try(s, function(x) plain.block(x, m.name, target, threads) end)
+        end
+    end
+end
+
+function rows.sketches(list, program, target, threads)
+    local probe = core.schedule(program, { name = "probe" })
+    plain.inline(probe, {})
+    local members = members_of(probe)
+    if not members then return end
+    local few, whole_chunks, most = false, true, 0
+    for _, m in ipairs(members) do
+        if m.reduces then
+            few = few or extent_of(m.f, m.f.spatial) < 2 * threads
+            whole_chunks = whole_chunks and #chunks_of(m.f, threads) > 0
+            most = math.max(most, m.f.points)
+        end
+    end
+    local serial = most < 16384 and 1 or threads -- waking threads costs more than the work
+    if not members[#members].f.write.param then return end
+    local function whole(fn, n)
+        return function(s)
+            plain.inline(s, {})
+            fn(s, members_of(s), target, n)
+        end
+    end
+    if few and whole_chunks and serial > 1 then
+        facts.sketch(list, program, "rows in chunks", whole(in_chunks, threads))
+    end
+    facts.sketch(list, program, "rows", whole(together, serial))
+end
+
+return rows

@@ -1,0 +1,115 @@
+-- Design spaces: the family that a program gets, and that each sketch computes the same with
+-- whatever decisions.
+local tests = {}
+
+local function test(name, fn) tests[#tests + 1] = { name, fn } end
+
+local function program(head, ...)
+    local text = { "@T.prim_func\ndef main(" .. head .. "):\n" }
+    for _, x in ipairs { ... } do text[#text + 1] = x end
+    return moon.parse(table.concat(text))
+end
+
+local function alloc(name, rows) return ("    %s = T.alloc_buffer((%s,), \"float32\")\n"):format(name, rows) end
+
+-- to[vi] = op(to[vi], what) over a row of n
+local function reduction(to, m, n, init, what)
+    return ([[
+    for i, k in T.grid(%d, %d):
+        with T.block("%s"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                %s[vi] = %s
+            %s[vi] = %s
+]]):format(m, n, to, to, init, to, what)
+end
+
+local function each(to, m, n, what)
+    return ([[
+    for i, k in T.grid(%d, %d):
+        with T.block("%s"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            %s[vi, vk] = %s
+]]):format(m, n, to, to, what)
+end
+
+local function buffer(name, shape, dtype) return ("%s: T.Buffer((%s,), %q)"):format(name, shape, dtype or "float32") end
+
+local function softmax(m, n)
+    local rows = m .. ", " .. n
+    return program(buffer("A", rows) .. ", " .. buffer("Y", rows), alloc("M", m), alloc("E", rows), alloc("Z", m),
+        reduction("M", m, n, "T.float32(-3e38)", "T.max(M[vi], A[vi, vk])"), each("E", m, n, "T.exp(A[vi, vk] - M[vi])"),
+        reduction("Z", m, n, "T.float32(0)", "Z[vi] + E[vi, vk]"), each("Y", m, n, "E[vi, vk] / Z[vi]"))
+end
+
+local function sum(m, n, dtype, what)
+    return program(buffer("A", m .. ", " .. n, dtype) .. ", " .. buffer("S", m, dtype),
+        reduction("S", m, n, "T." .. dtype .. "(0)", "S[vi] + " .. (what or "A[vi, vk]")))
+end
+
+local function layer_norm(m, n)
+    local mean = ("S[vi] / T.float32(%d)"):format(n)
+    local far = "(X[vi, vk] - " .. mean .. ")"
+    return program(buffer("X", m .. ", " .. n) .. ", " .. buffer("G", n) .. ", " .. buffer("Y", m .. ", " .. n), alloc("S", m), alloc("Q", m),
+        reduction("S", m, n, "T.float32(0)", "S[vi] + X[vi, vk]"), reduction("Q", m, n, "T.float32(0)", "Q[vi] + " .. far .. " * " .. far),
+        each("Y", m, n, far .. (" * T.rsqrt(Q[vi] / T.float32(%d) + T.float32(1e-5)) * G[vk]"):format(n)))
+end
+
+local function sum_and_largest(m, n)
+    return program(buffer("A", m .. ", " .. n) .. ", " .. buffer("S", m) .. ", " .. buffer("M", m),
+        reduction("S", m, n, "T.float32(0)", "S[vi] + A[vi, vk]"),
+        reduction("M", m, n, "T.float32(-3e38)", "T.max(M[vi], A[vi, vk])"))
+end
+
+-- Every sketch, as the rule decides it and three times by lot.
+local function is_right(p, threads)
+    local names = {}
+    for _, sketch in ipairs(moon.space.sketches(p, { threads = threads })) do
+        local trace = sketch.schedule:trace()
+        names[#names + 1] = sketch.name
+        assert(moon.check(sketch.schedule).ok, sketch.name)
+        local lots = 0
+        for _ = 1, 3 do
+            local s = moon.schedule(p)
+            trace:apply(s, { decide = function(instruction, decision)
+                if instruction.kind ~= "SampleCategorical" then return decision end
+                lots = lots + 1
+                return math.random(0, #instruction.attrs[1] - 1)
+            end })
+            assert(moon.check(s).ok, sketch.name .. "\n" .. s:script())
+        end
+        assert(lots > 0 or sketch.name:find("vectorised"), "no decision is open")
+    end
+    return table.concat(names, ", ")
+end
+
+local function family(want, p, threads)
+    local got = is_right(p, threads or 2)
+    assert(got == want, got)
+end
+
+test("rows that are softened, normed and summed share one nest", function()
+    family("rows", softmax(200, 256))
+    family("rows", softmax(8, 100)) -- vectors of four
+    family("rows", layer_norm(96, 320))
+    family("rows", sum(64, 1024, "float32"))
+    family("rows", sum(64, 512, "float64", "A[vi, vk] * A[vi, vk]"))
+    family("rows", sum(64, 512, "int8"))
+    family("rows", sum(64, 512, "float16"), 1)
+end)
+
+test("few rows are cut into chunks", function()
+    family("rows in chunks, rows", sum(1, 65536, "float32"))
+    family("rows in chunks, rows", sum(3, 40000, "int32"))
+    family("rows in chunks, rows", softmax(1, 32768))
+    family("rows", sum(1, 65536, "float32"), 1)
+end)
+
+test("results that are given back have a nest each", function() family("rows", sum_and_largest(96, 320)) end)
+
+test("rows that no vector divides are left to the other family", function()
+    family("fused, vectorised, vectorised", sum(64, 1021, "float32"))
+    family("fused, vectorised, vectorised", softmax(33, 17))
+end)
+
+return tests
