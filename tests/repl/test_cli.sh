@@ -71,6 +71,14 @@ typed 'split(é, 4)'
 grep -qF "unexpected symbol near 'é'; names of Lua are ASCII" err && grep -qx '     |       ^' err &&
     typed 'x = "宽宽" ! y' && [ "$status" = 1 ] && grep -qx '     |            ^' err
 verdict 'says which letter Lua does not take, the caret in its column'
+echo ':source itself.mls' >itself.mls
+echo 'moon.cmd("source", "again.lua")' >again.lua
+for file in itself.mls again.lua; do
+    run "$file" </dev/null
+    [ "$status" = 1 ] && grep -qF "$file is being read already: a file cannot run itself" err || { bad=$file; break; }
+done
+[ -z "${bad:-}" ]
+verdict 'a file that runs itself is refused'
 typed "$matmul" ':redo'
 [ "$status" = 1 ] && grep -q 'nothing to redo' err && ! grep -q '^  rule' err && run -e 'schedule(1)' </dev/null && [ "$status" = 1 ] &&
     grep -q '^error: ' err && ! grep -q '^  rule' err

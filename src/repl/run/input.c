@@ -276,10 +276,8 @@ static bool run_lines(ml_Session *ss, const char *path)
     return ok;
 }
 
-bool ml_input_run_file(ml_Session *ss, const char *path, int argc, char **argv)
+static bool run_file(ml_Session *ss, const char *path, int argc, char **argv)
 {
-    if (!ml_session_may_read(ss, path))
-        return false;
     switch (ml_input_kind_of(path)) {
     case ML_FILE_OPENED: return ml_host_open(ss->host, path);
     case ML_FILE_SAVED:
@@ -287,6 +285,35 @@ bool ml_input_run_file(ml_Session *ss, const char *path, int argc, char **argv)
     case ML_FILE_LINES: break;
     }
     return run_lines(ss, path);
+}
+
+/* A file that is read while it is being read would never end. */
+typedef struct ml_Reading {
+    dev_t dev;
+    ino_t ino;
+    const struct ml_Reading *outer;
+} Reading;
+
+bool ml_input_run_file(ml_Session *ss, const char *path, int argc, char **argv)
+{
+    struct stat st;
+
+    if (!ml_session_may_read(ss, path))
+        return false;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return run_file(ss, path, argc, argv);
+    for (const Reading *r = ss->reading; r; r = r->outer)
+        if (r->dev == st.st_dev && r->ino == st.st_ino)
+            return ml_session_error(ss, ML_E_BAD_FILE,
+                                    "%s is being read already: a file cannot run itself",
+                                    path);
+    const Reading here = {st.st_dev, st.st_ino, ss->reading};
+
+    ss->reading = &here;
+    bool ok = run_file(ss, path, argc, argv);
+
+    ss->reading = here.outer;
+    return ok;
 }
 
 /* ---- history */

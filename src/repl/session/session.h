@@ -63,12 +63,13 @@ typedef struct ml_Session {
     struct ml_Profiles *profiles; /* measured shares (profiles.h); NULL: none yet */
     struct ml_Keymap *keymap; /* what bind_key changed of the visualiser's keys, or NULL */
     bool scratch; /* of an example in a help text: nothing of the user is touched */
-    ml_Autosave *autosave;   /* NULL: none is kept */
-    ml_Record *record;       /* NULL: nothing is typed */
-    ml_Dashboard *dashboard; /* NULL: off */
-    int depth;               /* of lines that run lines */
-    int n_lines;             /* that were run, without those of others */
-    bool lost_terminal;      /* it vanished: the session did not end as its user meant */
+    ml_Autosave *autosave;            /* NULL: none is kept */
+    ml_Record *record;                /* NULL: nothing is typed */
+    ml_Dashboard *dashboard;          /* NULL: off */
+    int depth;                        /* of lines that run lines */
+    const struct ml_Reading *reading; /* the files that are being read, the innermost one */
+    int n_lines;                      /* that were run, without those of others */
+    bool lost_terminal; /* it vanished: the session did not end as its user meant */
 
     ml_Programs *programs;   /* NULL: no step was shown */
     ml_Schedule **schedules; /* those that were the focus at the end of a line; counted */
