@@ -37,6 +37,18 @@ said ':tile' ':load x.py' ':help tile' ':apropos interchange' ':help load' -- 'n
     'tile    split each loop' 'reorder("i", "k", "j")' 'load    :open FILE'
 verdict 'commands and help know these words too'
 
+printf 'key q\n' >q.keys
+typed "$mm" foo ':view --keys q.keys' foo ':set width' 'x = 1' && :
+! grep -qx nil out && [ "$(grep -c 'nothing is named' err)" = 2 ] && run -e 3 -i <<<':set width' && ! grep -qx 3 out
+verdict 'a command after a name that is nothing shows no value'
+said "$mm" 'sch.mod.show()' 'sch.mod["main"]' 'sch.trace.show()' 'print(s.mod.script())' 's.mod()' 's.mod.a, s.mod.b' -- \
+    'mod is a function; instead: sch:show()' 'instead: sch:mod()["main"]' 'instead: sch:trace():show()' 'instead: print(s:mod():script())' \
+    'mod is a method, which a colon calls: x:mod()' 'mod is a function; instead: x:mod()'
+verdict 'a method that is read like a field of Python is told with the line to type'
+typed "$mm" 'foo < 1' 'for _, l in ipairs(foo) do end' 'string.len(foo)' 'x = {}' 'x.y < 1'
+[ "$(grep -c "note   nothing is named 'foo'" err)" = 3 ] && [ "$(grep -c lua-error err)" = 4 ]
+verdict 'a nil of Lua that was a name is told by its name'
+
 said workload -- 'workload.matmul(m, n, k [, opts])' 'C = A B: A (m, k), B (k, n)' 'workload.softmax{m =, n =}   softmax along the rows'
 verdict 'a table of moon shows names with arguments and a word each'
 said moon moon.te moon.tir -- 'moon.check(s [, opts])' 'moon.te.placeholder(shape, dtype [, name])' 'moon.tir.Schedule(program [, opts])'

@@ -75,7 +75,7 @@ typed "$mm" "$(cat more.py)" '' 'print("# steps")' :trace
     grep -qx main out && grep -q 'i_0_i_1_fused in T.parallel' out
 verdict 'lines that go on, indices from 0, stars, dicts, functions'
 typed "$mm" 'l = s:get_loops("C")' 'l[0]' 'l[-1]' 's.mod.names' 'l[4] == nil' 'table.unpack(l)'
-[ "$(grep -c 'a list counts from 1' err)" = 2 ] && grep -q 'note   mod is a function: x:mod() calls it' err && grep -qx true out
+[ "$(grep -c 'a list counts from 1' err)" = 2 ] && grep -q 'mod is a function; instead: s:mod().names' err && grep -qx true out
 verdict 'an index from 0 and a method without brackets are told'
 
 typed "$mm" 'split("i", factors=[8, 8])' 'split("j", factor=4)' 'split("k", nparts=4)' :trace

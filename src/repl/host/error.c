@@ -98,21 +98,71 @@ static void add_python_hint(ml_Text *at, const char *text, const char *what)
     ml_text_free(&hint);
 }
 
-/* s.mod.names: a method is called before something is read of it. */
-static void add_method_hint(ml_Text *at, const char *what)
+/* sch.mod.show(), where a method was indexed: its name; empty: another message. */
+static ml_Str indexed_method(lua_State *L, const char *what)
 {
     static const char HEAD[] = "attempt to index a function value (field '";
     size_t n = sizeof HEAD - 1;
-    int len = strncmp(what, HEAD, n) == 0 ? (int)strcspn(what + n, "'") : 0;
+    char name[80];
 
-    if (len)
-        ml_text_fmt(at, "%s  note   %.*s is a function: x:%.*s() calls it",
-                    at->n ? "\n" : "", len, what + n, len, what + n);
+    if (strncmp(what, HEAD, n) != 0)
+        return (ml_Str){NULL, 0};
+    ml_Str field = {what + n, strcspn(what + n, "'")};
+
+    snprintf(name, sizeof name, "%.*s", (int)field.n, field.p);
+    return ml_host_is_method(L, name) ? field : (ml_Str){NULL, 0};
 }
 
-/* What Lua's own words leave open of a line as it would stand in Python. */
-static void add_note(ml_Text *at, const char *what)
+static bool in_name(char c)
 {
+    return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+/* The .NAME of a line that has it once; or NULL. */
+static const char *only_field(const char *line, ml_Str name)
+{
+    const char *hit = NULL;
+
+    for (const char *p = strchr(line, '.'); p; p = strchr(p + 1, '.'))
+        if (strncmp(p + 1, name.p, name.n) == 0 && !in_name(p[1 + name.n])) {
+            if (hit)
+                return NULL;
+            hit = p;
+        }
+    return hit;
+}
+
+/* The typed line with the method called: sch:mod()["main"], sch:trace():show(); a module is
+ * shown by its schedule, sch:show(). The form of it where the line is not that simple. */
+static void add_called(ml_Text *out, const char *line, ml_Str name)
+{
+    const char *at = line && !strchr(line, '\n') ? only_field(line, name) : NULL;
+
+    if (!at) {
+        ml_text_fmt(out, "x:%.*s()", (int)name.n, name.p);
+        return;
+    }
+    const char *rest = at + 1 + name.n, *end = rest + (*rest == '.');
+
+    while (in_name(*end))
+        end++;
+    bool method = *rest == '.' && *end == '(';
+
+    ml_text_addn(out, line, (size_t)(at - line));
+    if (!(method && ml_str_eq(name, ml_str("mod")) && strncmp(rest, ".show(", 6) == 0))
+        ml_text_fmt(out, ":%.*s()", (int)name.n, name.p);
+    ml_text_add(out, method ? ":" : "");
+    ml_text_add(out, rest + method);
+}
+
+/* What Lua's own words leave open: of a nil the name that was read and is nothing, of a line
+ * as it would stand in Python. */
+static void add_note(ml_Host *h, ml_Text *at, const char *what)
+{
+    if (h->line && h->nothing[0] && strstr(what, "nil")) {
+        ml_text_fmt(at, "%s  note   ", at->n ? "\n" : "");
+        ml_host_unknown(h, h->nothing, false, at);
+    }
     if (strstr(what, "']' expected near ','"))
         ml_text_fmt(
             at,
@@ -164,7 +214,7 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
         add_source_line(&at, h->line, line, what);
     if (typed && h->line && line)
         add_python_hint(&at, h->line, what);
-    add_method_hint(&at, what);
+    ml_Str method = indexed_method(h->L, what);
     const char *gone = ss->safe ? ml_host_gone(what) : NULL;
 
     if (gone) {
@@ -185,9 +235,13 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
     } else if (ml_streq(what, "not enough memory"))
         ml_fail(cx, ML_E_OUT_OF_MEMORY,
                 ML_NUMBER("bytes", ml_setting_int(&ss->set, ML_SET_memory_limit) << 20));
-    else {
+    else if (method.n) {
+        ml_text_fmt(&said, "%.*s is a function; instead: ", (int)method.n, method.p);
+        add_called(&said, typed && !h->python.n ? h->line : NULL, method);
+        ml_fail(cx, ML_E_BAD_ARGUMENT, ML_TEXT(ml_text_z(&said)));
+    } else {
         ml_fail(cx, ML_E_LUA_ERROR, ML_TEXT(what));
-        add_note(&at, what);
+        add_note(h, &at, what);
     }
     ml_session_report(ss, ml_failure_from(ml_error(cx)), true, ml_text_z(&at));
     ml_text_free(&at);

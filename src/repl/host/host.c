@@ -249,6 +249,7 @@ static bool eval(ml_Host *h, const char *text)
 bool ml_host_eval(ml_Host *h, const char *text)
 {
     h->line = text;
+    h->nothing[0] = '\0';
     bool ok = eval(h, text);
 
     h->line = NULL;

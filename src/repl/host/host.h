@@ -20,6 +20,8 @@ bool ml_host_apply(ml_Host *h, const ml_RunCall *call);
 bool ml_host_incomplete(ml_Host *h, const char *text);
 /* The values of the last line, as the prompt shows them; `_` keeps the first. */
 void ml_host_print_result(ml_Host *h, bool silent);
+/* Forgets those values: they are not to be shown. */
+void ml_host_drop_result(ml_Host *h);
 /* Appends what the global `name` (_PROMPT, _PROMPT2) gives for a prompt; false: it is not
  * set, or it failed, which is told once for each value. */
 bool ml_host_prompt(ml_Host *h, const char *name, const char *usual, ml_Text *out);

@@ -16,6 +16,7 @@ struct ml_Host {
     int result;       /* table of the last line's values, or LUA_NOREF */
     int error;        /* the last error object */
     const char *line; /* what is being run, or NULL */
+    char nothing[80]; /* the name that it read last which is nothing; or empty */
     ml_Text typed;    /* of the last result: the name that the line was, `a.b`; or empty */
     ml_Text kept;     /* the line that was asked about last; empty: none */
     ml_Text preamble; /* imports that were typed before a program */
@@ -43,7 +44,6 @@ bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed);
 /* Calls the function below its arguments and keeps the values for ml_host_print_result; false:
  * the error was printed. And forgets what the line before gave. */
 bool ml_host_run_for_result(ml_Host *h, int n_args);
-void ml_host_drop_result(ml_Host *h);
 /* A script file (ml_host_file); *returned: a schedule, which is the focus now. */
 bool ml_host_run_script(ml_Host *h, const char *path, int argc, char **argv,
                         bool *returned);

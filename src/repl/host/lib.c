@@ -210,8 +210,12 @@ int ml_host_name(lua_State *L)
         return 1;
     if (name && ml_streq(name, "sch") && ml_host_of(L)->ss->focus)
         ml_lua_push_schedule(L, ml_schedule_ref(ml_host_of(L)->ss->focus));
-    else
+    else {
+        ml_Host *h = ml_host_of(L);
+
+        snprintf(h->nothing, sizeof h->nothing, "%s", name ? name : "");
         lua_pushnil(L);
+    }
     return 1;
 }
 

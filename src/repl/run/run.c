@@ -229,6 +229,8 @@ static bool run_line(ml_Session *ss, const ml_RunCall *call, const char *text)
             finish_steps(ss, &l, ok);
         if (ss->mode == ML_MODE_TYPED && ok)
             ml_host_print_result(ss->host, ss->quiet_line);
+        else
+            ml_host_drop_result(ss->host); /* the next line has nothing to show of it */
         if (ss->mode == ML_MODE_TYPED && ss->focus != l.focus)
             ml_session_announce(ss);
         if (ok && l.focus && l.focus == ss->focus && l.steps && has_moved(&l))

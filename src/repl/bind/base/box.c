@@ -379,11 +379,29 @@ const BindClass *bind_class_of(lua_State *L, int idx)
     return c;
 }
 
+/* sch.mod(): the name of the method that runs without its object; or NULL. */
+static const char *called_with_dot(lua_State *L, int idx, const BindClass *c)
+{
+    lua_Debug ar;
+
+    if (idx != 1 || !lua_isnone(L, 1) || !lua_getstack(L, 0, &ar) ||
+        !lua_getinfo(L, "nf", &ar) || !ml_streq(ar.namewhat, "field"))
+        return NULL;
+    if (luaL_getmetatable(L, c->name) != LUA_TTABLE ||
+        lua_getfield(L, -1, "methods") != LUA_TTABLE)
+        return NULL;
+    lua_getfield(L, -1, ar.name);
+    return lua_rawequal(L, -1, -4) ? ar.name : NULL;
+}
+
 void *bind_check(lua_State *L, int idx, const BindClass *c)
 {
     void *p = luaL_testudata(L, idx, c->name);
     const char *dot = strchr(c->name, '.');
+    const char *method = p ? NULL : called_with_dot(L, lua_absindex(L, idx), c);
 
+    if (method)
+        bind_bad(L, "%s is a method, which a colon calls: x:%s()", method, method);
     if (!p)
         bind_bad(L, "%s is needed, got %s", dot ? dot + 1 : c->name, bind_type(L, idx));
     return p;
