@@ -75,6 +75,28 @@ typed 'x = {1, 2}' '#x' '# x' 'class = 3' 'import = 4' 'from, def = 5, 6' 'class
 [ "$status" = 0 ] && [ "$(paste -s -d' ' out)" = '2 2 18' ]
 verdict 'takes Lua with such words as Lua'
 
+# ---- lines of Python that are no program
+swallows_none() { # LINE
+    typed "$1" 'print("r" .. "an")' ':set width' '' 'print("last")'
+    [ "$status" = 0 ] && [ "$(grep -cx 'ran\|last' out)" = 2 ] && ! grep -q '^error' err
+}
+flags=(--private --no-init --keep-going)
+each() { # FUNCTION VALUES...: of every one
+    local value
+    for value in "${@:2}"; do "$1" "$value" || return 1; done
+}
+each swallows_none '# two words' 'import tvm' 'from foo import bar' $'# of the tile\nimport tvm\nx = 4'
+verdict 'runs what stands below a comment and an import'
+ends_block() { # LINES
+    typed "$1" ':help split' 'print("last")'
+    [ "$(grep -c '^error' err)" = "$2" ] && grep -q '^ *split' out && grep -qx last out
+}
+ends_block '# two words' 0 && ends_block 'import tvm' 0 && ends_block 'def f(x):' 0 && ends_block 'class A:' 1 && ends_block $'class A:\n    x' 1
+verdict 'runs a command below a block that it ends'
+has err 'note: these lines were read as one program; none of them was run'
+verdict 'says that nothing of such a block was run'
+flags=()
+
 # ---- files that are no program
 cat >plain.py <<'P'
 import os
@@ -88,10 +110,6 @@ cp "$root/src/repl/main.c" source.py
 printf 'it is no "program, `at` all\n  $ ls\n' >prose.py
 printf '\n\n' >blank.py
 : >empty.py
-each() { # FUNCTION VALUES...: of every one
-    local value
-    for value in "${@:2}"; do "$1" "$value" || return 1; done
-}
 is_none() {
     run "$1.py" </dev/null
     [ "$status" = 1 ] && [ "$(grep -c '^error' err)" = 1 ] && grep -q '^error.E612' err &&
@@ -224,5 +242,7 @@ clear_shell
 line "'$ml' --private" && ends_in '>'
 tm load-buffer p7.py && tm paste-buffer -p -t t && sees 'B[vi] = A[vi] * 2.0' && keys Enter && ends_in 'main v0>' && sees 'focus: main v0'
 verdict 'takes a paste with empty lines whole'
+line 'import tvm' && sees 'no program yet' && ends_in 'main v0>' && line '# two words' && ends_in 'main v0>'
+verdict 'opens no continuation for an import and a comment'
 keys C-d
 ends_in 'sh>'

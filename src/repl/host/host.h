@@ -18,6 +18,10 @@ bool ml_host_eval(ml_Host *h, const char *text);
 bool ml_host_apply(ml_Host *h, const ml_RunCall *call);
 /* Whether Lua would want more lines. */
 bool ml_host_incomplete(ml_Host *h, const char *text);
+/* Whether it is a line of Lua or Python, or the beginning of one. */
+bool ml_host_reads(ml_Host *h, const char *text);
+/* Whether there are steps in Python in it, which run whole, and no program. */
+bool ml_host_is_python(const char *text);
 /* The values of the last line, as the prompt shows them; `_` keeps the first. */
 void ml_host_print_result(ml_Host *h, bool silent);
 /* Forgets those values: they are not to be shown. */

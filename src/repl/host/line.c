@@ -162,6 +162,17 @@ bool ml_host_incomplete(ml_Host *h, const char *text)
     return false;
 }
 
+bool ml_host_reads(ml_Host *h, const char *text)
+{
+    bool more;
+
+    drop_kept(h);
+    int status = compile_line(h, text, true, &more);
+
+    lua_pop(h->L, 1);
+    return more || status == LUA_OK;
+}
+
 /* One that was asked about just before is not compiled anew. */
 int ml_host_load_line(ml_Host *h, const char *text, bool typed)
 {

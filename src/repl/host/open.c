@@ -118,7 +118,7 @@ static int l_open(lua_State *L)
 }
 
 /* Whether there are lines of a schedule in it, and no program. */
-static bool is_python(const char *text)
+bool ml_host_is_python(const char *text)
 {
     unsigned habits;
     ml_Text lua = {0};
@@ -155,7 +155,7 @@ static const char *behind_program(const char *text)
     for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
         program |= *p == '@' || strncmp(p, "class ", 6) == 0;
         if (program && ml_is_name_char(*p) && strncmp(p, "class ", 6) != 0 &&
-            strncmp(p, "def ", 4) != 0 && is_python(p))
+            strncmp(p, "def ", 4) != 0 && ml_host_is_python(p))
             return p;
     }
     return text + strlen(text);
@@ -175,23 +175,29 @@ static bool open_program(ml_Host *h, ml_Str text)
     bool ok = ml_host_call(h, 2, 0) == LUA_OK;
     const ml_Failure *f = ok ? NULL : ml_lua_to_failure(L, -1);
 
-    if (f && ml_failure_code(f) == ML_E_E612 && is_preamble(h, ml_text_z(&whole))) {
+    bool none = f && ml_failure_code(f) == ML_E_E612;
+
+    if (none && is_preamble(h, ml_text_z(&whole))) {
         lua_pop(L, 1);
         ok = true;
         ml_text_clear(&h->preamble);
         ml_text_fmt(&h->preamble, "%s\n", ml_text_z(&whole));
-        if (strstr(ml_text_z(&h->preamble), "import "))
+        if (strstr(text.p, "import "))
             ml_err_say(&h->ss->out,
                        "note: no program yet; these lines stand before the next ones");
-    } else if (!ok)
+    } else if (!ok) {
         ml_host_report(h, true);
+        if (none && memchr(text.p, '\n', text.n))
+            ml_err_say(&h->ss->out,
+                       "note: these lines were read as one program; none of them was run");
+    }
     ml_text_free(&whole);
     return ok;
 }
 
 bool ml_host_open_text(ml_Host *h, const char *text)
 {
-    if (is_python(text)) /* imports, and steps behind them */
+    if (ml_host_is_python(text)) /* imports, and steps behind them */
         return ml_host_eval(h, text);
     const char *steps = behind_program(text);
 

@@ -3,8 +3,9 @@
 
 #include "moonloop/primitives/tokens.h"
 
-/* Where the next line begins, or the end; a line with an open bracket or text goes on. */
-static const char *behind_line(const char *p, const char *stop)
+/* Where the next line begins, or the end; a line with an open bracket or text goes on, and
+ * *open says that it does so at the end. */
+static const char *behind_line(const char *p, const char *stop, bool *open)
 {
     ml_Tokens t = {.p = p, .n = (size_t)(stop - p), .script = true};
     int depth = 0;
@@ -15,6 +16,7 @@ static const char *behind_line(const char *p, const char *stop)
 
         if (end && depth <= 0)
             return end + 1;
+        *open = (k.open && k.kind != ML_TOKEN_COMMENT) || depth > 0;
         if (k.kind == ML_TOKEN_END || k.open)
             return stop;
         if (k.kind == ML_TOKEN_MARK)
@@ -80,8 +82,9 @@ static bool is_constant(const char *p)
 static bool is_script(const char *p)
 {
     const char *stop = p + strlen(p);
+    bool open;
 
-    for (; *p; p = behind_line(p, stop)) {
+    for (; *p; p = behind_line(p, stop, &open)) {
         p += strspn(p, "\n");
         if (*p == '@' || is_comment(p) || is_import(p) || is_docstring(p) ||
             begins_with_names(p, "def"))
@@ -92,6 +95,29 @@ static bool is_script(const char *p)
             return false;
     }
     return false;
+}
+
+const char *ml_behind_script_line(const char *p)
+{
+    bool open;
+
+    return behind_line(p, p + strlen(p), &open);
+}
+
+bool ml_stands_above_program(const char *p)
+{
+    return *p == '#' || is_import(p) || is_docstring(p) || is_constant(p);
+}
+
+bool ml_is_whole_preamble(const char *p)
+{
+    const char *stop = p + strlen(p);
+    bool open = false;
+
+    for (; *p && !open; p = behind_line(p, stop, &open))
+        if (*p != '#' && *p != '\n' && !is_import(p))
+            return false;
+    return !open;
 }
 
 ml_Language ml_language_of_input(const char *p)

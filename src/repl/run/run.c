@@ -16,6 +16,51 @@
 
 /* ---- what it is */
 
+static bool has_program(const char *text)
+{
+    return strstr(text, "\n@") || strstr(text, "\nclass ") || strstr(text, "\ndef ");
+}
+
+/* What ends a block of Python that is no program: a command anywhere, and below comments,
+ * imports and constants any line that can be read by itself and is no Python with them. NULL: nothing does. */
+static const char *behind_block(ml_Session *ss, const char *text)
+{
+    bool above = true;
+
+    text += strspn(text, " \t\n");
+    if (ml_language_of_input(text) != ML_LANGUAGE_SCRIPT)
+        return NULL;
+    for (const char *p = text; *p; p = ml_behind_script_line(p)) {
+        if (*p == ':' && ml_command_of(ss, p))
+            return p;
+        if (!above || *p == '\n' || ml_stands_above_program(p))
+            continue;
+        above = false;
+        switch (ml_language_of_input(p)) {
+        case ML_LANGUAGE_SCRIPT:
+        case ML_LANGUAGE_COMMAND: break;
+        case ML_LANGUAGE_HELP:
+        case ML_LANGUAGE_SHELL: return p;
+        case ML_LANGUAGE_LUA:
+            if (*p != ' ' && *p != '\t' && !has_program(p) && ml_host_reads(ss->host, p) &&
+                !ml_host_is_python(text))
+                return p;
+        }
+    }
+    return NULL;
+}
+
+static bool script_wants_more(ml_Session *ss, const char *text)
+{
+    const char *next = behind_block(ss, text);
+
+    if (next)
+        return ml_wants_more(ss, next);
+    if (ss->prompting && ml_is_whole_preamble(text))
+        return false;
+    return text[strlen(text) - 1] != '\n'; /* no empty line yet */
+}
+
 bool ml_wants_more(ml_Session *ss, const char *text)
 {
     text += strspn(text, " \t\n");
@@ -23,7 +68,7 @@ bool ml_wants_more(ml_Session *ss, const char *text)
     case ML_LANGUAGE_COMMAND:
     case ML_LANGUAGE_HELP:
     case ML_LANGUAGE_SHELL: break;
-    case ML_LANGUAGE_SCRIPT: return text[strlen(text) - 1] != '\n'; /* no empty line yet */
+    case ML_LANGUAGE_SCRIPT: return script_wants_more(ss, text);
     case ML_LANGUAGE_LUA: return ml_host_incomplete(ss->host, text);
     }
     return false;
@@ -217,7 +262,7 @@ static void end_line(ml_Session *ss, Line *l, bool ok)
     ml_tell_after(ss, e);
 }
 
-static bool run_line(ml_Session *ss, const ml_RunCall *call, const char *text)
+static bool run_entry(ml_Session *ss, const ml_RunCall *call, const char *text)
 {
     Line l = {.focus = NULL};
     bool ok = true;
@@ -239,6 +284,23 @@ static bool run_line(ml_Session *ss, const ml_RunCall *call, const char *text)
     }
     ml_text_free(&l.text);
     return ok;
+}
+
+/* A block of Python that another line ended runs before that line. */
+static bool run_line(ml_Session *ss, const ml_RunCall *call, const char *text)
+{
+    const char *next = call ? NULL : behind_block(ss, text);
+    ml_Text block = {0};
+
+    if (!next)
+        return run_entry(ss, call, text);
+    ml_text_addn(&block, text, (size_t)(next - text));
+    bool ok = run_entry(ss, NULL, ml_text_z(&block));
+
+    ml_text_free(&block);
+    if (!ok && !ss->keep_going && !ss->prompting)
+        return false;
+    return run_entry(ss, NULL, next) && ok;
 }
 
 bool ml_run(ml_Session *ss, const ml_RunOpts *how, const char *text)
