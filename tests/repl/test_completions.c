@@ -336,8 +336,7 @@ static void what_the_primitive_would_reject_is_told(void **state)
            "loop k drives the reduction iter vk of block C");
     judged(*state, "parallel{loop = \"|", "k",
            "loop k drives the reduction iter vk of block C");
-    judged(*state, "compute_at(\"C\", \"|", "i",
-           "loop i is above block C already");
+    judged(*state, "compute_at(\"C\", \"|", "i", "loop i is above block C already");
     judged(*state, "fuse(\"i\", \"|", "j", NULL);
     judged(*state, "split(\"|", "i", NULL);          /* factors are missing */
     judged(*state, "fuse(\"|", "k", NULL);           /* more loops may follow */

@@ -28,6 +28,16 @@ said "$mm" i C A 'spilt("i")' 'tile("i", 8)' 'parallelize("i")' 's:foo()' s.foo 
     'a block is named in quotes: get_loops("C")' 'a buffer is named in quotes' 'did you mean split?' 'split each loop, then reorder' \
     'instead: parallel("i")' 'a schedule has no method or field foo'
 verdict 'names of the program and words of other schedulers lead somewhere'
+typed "$mm" 'split("i", {auto, TILE})' 's:split("j", {auto, 4, TILE})' 'reorder({"k", TILE})' 'annotate("i", "x", {1, TILE})' 'split("i", {TILE})' \
+    'for _, l in ipairs({"i", "j"}) do split(l, {auto, TILE}) end' 'print(#get_loops("C"))'
+[ "$(grep -c "nothing is named 'TILE'.*unknown-name" err)" = 6 ] && grep -qx 3 out && ! grep -q '^\[[0-9]' out
+verdict 'one that would be lost at the end of a list of a step is refused, and nothing is applied'
+typed "$mm" 'if foo == nil then split("i", {auto, 4}) end' 'if not foo then foo = 8 split("j", {auto, foo}) end' 'x = x or 1' 'local t = {a, b}' \
+    'local u = 2 split("k", {auto, u})' 'function set() W = 2 end' 'set() split("k_1", {auto, W})' 'if bar then split("i", {auto, bar}) end' \
+    'y = {1, nosuch}' 'print(#get_loops("C"), x, #t, #y)'
+! grep -q unknown-name err && has out '7.1.0.1'
+verdict 'names that are asked for, assigned or in other tables stay as they are'
+
 said 'x = {}' 'x:foo()' 'x.foo()' x.y 'f = nil' 'f()' -- "the value has no function 'foo'" nil "no function or primitive 'f'"
 verdict 'calls of what a table has not are told without words of Lua'
 typed 'load("mm.py")' 'load("return 3")()'

@@ -73,6 +73,9 @@ void ml_host_push_keys(lua_State *L, int idx, lua_Integer most);
 /* Once a typed line has run: the name a.b that it was into h->typed, and whether that is nothing
  * (an error was printed). */
 bool ml_host_is_something(ml_Host *h, const char *text);
+/* Whether the typed line that runs has the name, which is nothing, only as an element of lists
+ * given to primitives, and as the last of one: Lua would drop it there without a word. */
+bool ml_host_is_dropped(ml_Host *h, const char *name);
 /* Pushes the line as a function, or what is wrong with it: Lua's status. */
 int ml_host_load_line(ml_Host *h, const char *text, bool typed);
 /* How the line that was Python is written in Lua: once for each habit. */

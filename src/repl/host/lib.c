@@ -191,6 +191,23 @@ bool ml_host_knows(ml_Host *h, const char *name, bool method)
     return yes || (method && ml_host_is_method(h->L, name));
 }
 
+/* Raises what is wrong with the undefined name, where the typed line itself reads it as an
+ * element that a list would lose. */
+static void refuse_dropped(lua_State *L, const char *name)
+{
+    ml_Host *h = ml_host_of(L);
+    lua_Debug ar;
+
+    if (!h->line || h->ss->mode != ML_MODE_TYPED || !lua_getstack(L, 1, &ar) ||
+        !lua_getinfo(L, "S", &ar) || !ml_streq(ar.what, "main") ||
+        !ml_host_is_dropped(h, name))
+        return;
+    ml_Text *said = bind_text(L);
+
+    ml_host_unknown(h, name, false, said);
+    ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(said));
+}
+
 /* Globals first, then methods of the focus (a primitive is one), then names that Python
  * scripts use. */
 int ml_host_name(lua_State *L)
@@ -214,6 +231,8 @@ int ml_host_name(lua_State *L)
         ml_Host *h = ml_host_of(L);
 
         snprintf(h->nothing, sizeof h->nothing, "%s", name ? name : "");
+        if (name && lua_type(L, 2) == LUA_TSTRING)
+            refuse_dropped(L, name);
         lua_pushnil(L);
     }
     return 1;

@@ -1,6 +1,7 @@
 /*
  * host_typed - what is left to be said of a typed line that has run: that a name was nothing,
- * that what it assigned is not yet what the next line will want. Source: interaction 4, 7.
+ * that what it assigned is not yet what the next line will want; and of one that runs, whether
+ * a list in it would lose a name. Source: interaction 4, 7.
  */
 #include "repl/host/host_impl.h"
 
@@ -68,6 +69,55 @@ bool ml_host_is_something(ml_Host *h, const char *text)
     ml_session_error(h->ss, ML_E_UNKNOWN_NAME, "%s", ml_text_z(&said));
     ml_text_free(&said);
     return false;
+}
+
+/* ---- undefined names in lists */
+
+/* Whether what begins with the mark k is given to a method of the focus or of a schedule: b, a
+ * are the tokens before it; outer: what stands around it is. */
+static bool is_given(ml_Host *h, ml_Token b, ml_Token a, ml_Token k, bool outer)
+{
+    char name[80];
+
+    if (a.kind != ML_TOKEN_NAME || ml_is_lua_keyword(a.text))
+        return outer && !ml_token_is(k, "[") && !ml_token_is(a, ")") &&
+               !ml_token_is(a, "]");
+    if (a.text.n >= sizeof name || ml_token_is(b, "."))
+        return false;
+    memcpy(name, a.text.p, a.text.n);
+    name[a.text.n] = '\0';
+    return ml_host_is_method(h->L, name) &&
+           (ml_token_is(b, ":") || !ml_host_knows(h, name, false));
+}
+
+bool ml_host_is_dropped(ml_Host *h, const char *name)
+{
+    enum { DEPTH = 32 };
+    const char *text = h->python.n ? ml_text_z(&h->python) : h->line;
+    ml_Tokens t = {.p = text, .n = strlen(text)};
+    ml_Token b = {0}, a = {0}, k = ml_token_code(&t), next;
+    bool given[DEPTH] = {false}, table[DEPTH] = {false}, last = false;
+    size_t depth = 0;
+
+    for (; k.kind != ML_TOKEN_END; b = a, a = k, k = next) {
+        next = ml_token_code(&t);
+        if (ml_token_is(k, "(") || ml_token_is(k, "[") || ml_token_is(k, "{")) {
+            if (depth + 1 == DEPTH)
+                return false;
+            given[depth + 1] = is_given(h, b, a, k, given[depth]);
+            table[++depth] = ml_token_is(k, "{");
+        } else if (ml_token_is(k, ")") || ml_token_is(k, "]") || ml_token_is(k, "}"))
+            depth -= depth > 0;
+        else if (k.kind == ML_TOKEN_NAME && ml_token_is(k, name)) {
+            bool ends = ml_token_is(next, "}");
+
+            if (!given[depth] || !table[depth] || !(ends || ml_token_is(next, ",")) ||
+                !(ml_token_is(a, "{") || ml_token_is(a, ",")))
+                return false;
+            last |= ends;
+        }
+    }
+    return last;
 }
 
 /* ---- Python */
