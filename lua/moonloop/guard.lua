@@ -19,7 +19,7 @@ here = here:match("^(.*)guard%.lua:%d+: $")
 local function is_ours(e)
     if type(e) ~= "string" then return false end
     local file, text = e:match("^([^\n:]*%.lua):%d+: (.*)$")
-    if file then return file:sub(1, #here) == here and file:find("^[%a_]+%.lua$", #here + 1) ~= nil and text end
+    if file then return file:sub(1, #here) == here and file:find("^[%a_/]+%.lua$", #here + 1) ~= nil and text end
     return (e:find("^bad argument #") or e:find("stack overflow", 1, true) or e:find("^error in error handling")) and e
 end
 
