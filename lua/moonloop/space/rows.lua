@@ -165,16 +165,13 @@ end
 local function in_chunks(s, list, target, threads)
     for _, m in ipairs(list) do
         if m.reduces then
-            local b = s:get_block(m.name)
-            local loops = s:get_loops(b)
-            local first = loops[#m.f.spatial + 1]
-            local list = chunks_of(m.f, threads)
-            local chunks = facts.choose(s, list)
-            local multiple = #m.f.reduce == 1 and s:get(first).extent // (threads * math.max(table.unpack(list))) or nil
-            local outer = s:split(first, { chunks * threads, auto })[1]
-            local part = s:rfactor(outer, #m.f.spatial)
-            local name = s:get(part).name
-            region(s, { { name = name, f = facts.of(s, part), reduces = true, multiple = multiple } }, #m.f.spatial + 1, target, threads)
+            local first = s:get_loops(m.name)[#m.f.spatial + 1]
+            local counts = chunks_of(m.f, threads)
+            local chunks = facts.choose(s, counts)
+            local multiple = #m.f.reduce == 1 and s:get(first).extent // (threads * math.max(table.unpack(counts))) or nil
+            local part = s:rfactor(s:split(first, { chunks * threads, auto })[1], #m.f.spatial)
+            local own = { name = s:get(part).name, f = facts.of(s, part), reduces = true, multiple = multiple }
+            region(s, { own }, #m.f.spatial + 1, target, threads)
         else
             facts.try(s, function(x) plain.block(x, m.name, target, threads) end)
         end
@@ -185,7 +182,7 @@ function rows.sketches(list, program, target, threads)
     local probe = core.schedule(program, { name = "probe" })
     plain.inline(probe, {})
     local members = members_of(probe)
-    if not members then return end
+    if not members or not members[#members].f.write.param then return end
     local few, whole_chunks, most = false, true, 0
     for _, m in ipairs(members) do
         if m.reduces then
@@ -195,7 +192,6 @@ function rows.sketches(list, program, target, threads)
         end
     end
     local serial = most < 16384 and 1 or threads -- waking threads costs more than the work
-    if not members[#members].f.write.param then return end
     local function whole(fn, n)
         return function(s)
             plain.inline(s, {})
