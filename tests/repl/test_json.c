@@ -3,64 +3,15 @@
  * tells is what moon.cmd gives; errors and steps have their fields. Source: interaction 2,
  * 4.
  */
-#include "repl/fixture.h"
+#include "repl/json_fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "moonloop/core/json/data.h"
 #include "moonloop/core/json/json.h"
 #include "repl/command/command.h"
 #include "repl/out/interrupt.h"
 #include "repl/run/run.h"
-
-typedef struct Fixture {
-    ml_Session ss;
-    ml_Text out, err;
-    ml_Ctx *cx;
-    char folder[64];
-} Fixture;
-
-static int begin(void **state)
-{
-    Fixture *f = calloc(1, sizeof *f);
-    ml_Session *ss = &f->ss;
-
-    snprintf(f->folder, sizeof f->folder, "/tmp/ml-json-XXXXXX");
-    if (!mkdtemp(f->folder) || chdir(f->folder) != 0)
-        return 1;
-    setenv("XDG_DATA_HOME", f->folder, 1);
-    setenv("XDG_CACHE_HOME", f->folder, 1);
-    setenv("XDG_STATE_HOME", f->folder, 1);
-    open_session(ss, 80, ML_MODE_TYPED);
-    ss->batch = ss->no_history = ss->private_ = true;
-    ss->json = ss->out.json = true;
-    ss->out.sink.out = &f->out;
-    ss->out.sink.err = &f->err;
-    f->cx = ml_ctx_new(0);
-    *state = f;
-    return 0;
-}
-
-static int end(void **state)
-{
-    Fixture *f = *state;
-    char cmd[100];
-
-    ml_session_free(&f->ss);
-    ml_text_free(&f->out);
-    ml_text_free(&f->err);
-    ml_ctx_unref(f->cx);
-    if (chdir("/") != 0)
-        return 1;
-    snprintf(cmd, sizeof cmd, "rm -rf '%s'", f->folder);
-    int rc = system(cmd);
-
-    free(f);
-    return rc;
-}
 
 /* Runs a line; what was printed is in f->out and f->err. */
 static bool type(Fixture *f, const char *line)

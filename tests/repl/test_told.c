@@ -3,11 +3,7 @@
  * that its table does not list, and every key that is listed is told by some line. Source:
  * interaction 2, 4.
  */
-#include "repl/fixture.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "repl/json_fixture.h"
 
 #include "moonloop/codegen/code/code.h"
 #include "moonloop/core/json/data.h"
@@ -18,53 +14,7 @@
 
 enum { TABLES = 64, FIELDS = 64 };
 
-typedef struct Fixture {
-    ml_Session ss;
-    ml_Text out, err;
-    ml_Ctx *cx;
-    char folder[64];
-    bool seen[TABLES][FIELDS];
-} Fixture;
-
-static int begin(void **state)
-{
-    Fixture *f = calloc(1, sizeof *f);
-    ml_Session *ss = &f->ss;
-
-    snprintf(f->folder, sizeof f->folder, "/tmp/ml-told-XXXXXX");
-    if (!mkdtemp(f->folder) || chdir(f->folder) != 0)
-        return 1;
-    setenv("XDG_DATA_HOME", f->folder, 1);
-    setenv("XDG_CACHE_HOME", f->folder, 1);
-    setenv("XDG_STATE_HOME", f->folder, 1);
-    setenv("MOONLOOP_THREADS", "1", 1);
-    open_session(ss, 80, ML_MODE_TYPED);
-    ss->batch = ss->no_history = ss->private_ = true;
-    ss->json = ss->out.json = true;
-    ss->out.sink.out = &f->out;
-    ss->out.sink.err = &f->err;
-    f->cx = ml_ctx_new(0);
-    *state = f;
-    return 0;
-}
-
-static int end(void **state)
-{
-    Fixture *f = *state;
-    char cmd[100];
-
-    ml_session_free(&f->ss);
-    ml_text_free(&f->out);
-    ml_text_free(&f->err);
-    ml_ctx_unref(f->cx);
-    if (chdir("/") != 0)
-        return 1;
-    snprintf(cmd, sizeof cmd, "rm -rf '%s'", f->folder);
-    int rc = system(cmd);
-
-    free(f);
-    return rc;
-}
+static bool seen[TABLES][FIELDS];
 
 /* By the key that an object begins with, else by the command that told it. */
 static const struct {
@@ -130,7 +80,7 @@ static void check_row(Fixture *f, size_t table, const ml_Json *row, const char *
             fail_msg("%s: %s tells %s, which it does not list", line, t->name,
                      row->keys[m]);
         assert_true(table < TABLES && k < FIELDS);
-        f->seen[table][k] = true;
+        seen[table][k] = true;
         for (size_t w = 0; w < ML_COUNT(WITHIN); w++)
             if (ml_streq(t->name, WITHIN[w].table) && ml_streq(row->keys[m], WITHIN[w].key))
                 check_row(f, find_table(WITHIN[w].within), &row->as.list[m], line);
@@ -383,7 +333,7 @@ static void what_is_told_is_listed(void **state)
                      ml_text_z(&f->err));
     for (size_t a = 0; (t = ml_help_facts_at(a)) != NULL; a++)
         for (size_t k = 0; k < t->n; k++)
-            if (!f->seen[a][k] && !is_rare(t, &t->v[k]))
+            if (!seen[a][k] && !is_rare(t, &t->v[k]))
                 missing += print_missing(t, &t->v[k]);
     assert_int_equal(missing, 0);
 }
@@ -394,5 +344,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_told_is_listed, begin, end),
     };
 
+    setenv("MOONLOOP_THREADS", "1", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
