@@ -156,6 +156,9 @@ void ml_cache_region(ml_Call *c, ml_Uid block, const ml_Region *r,
         ml_assume_meets(ar, box, r->buffer);
         *exact =
             ml_region_lower(ar, outer.ranges, rank, dom.v, dom.n, b->predicate, strict);
+        for (size_t d = 0; d < rank && *exact; d++) /* with less known the box is larger */
+            *exact = ml_interval_includes(ar, strict[d],
+                                          ml_interval_inside(ar, box[d], r->buffer, d));
         ml_arith_restore(ar, mark);
     }
     clip_region(ar, r->buffer, box, out);
