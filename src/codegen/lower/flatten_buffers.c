@@ -364,9 +364,7 @@ static const ml_Stmt *flatten_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
     case ML_STMT_DECL: s = visit_alloc(cx, w, ml_as_alloc(s)); break;
     case ML_STMT_FOR:
         note_var(w, ml_as_for(s)->var);
-        if (ml_dtype_is_index(ml_as_for(s)->var->type))
-            ml_arith_bind_loop(w->ar, ml_as_for(s));
-        s = ml_stmt_map(cx, s, &m);
+        s = ml_arith_map_loop(w->ar, ml_as_for(s), &m);
         break;
     case ML_STMT_BIND:
         note_var(w, ml_as_bind(s)->var);

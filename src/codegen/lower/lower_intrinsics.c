@@ -86,14 +86,10 @@ static const ml_Stmt *lower_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     const ml_Mapper m = {lower_stmt, form, NULL, user};
     IntrinsicWalk *w = user;
-    ml_ArithMark mark = ml_arith_save(w->ar);
 
     w->value = ml_stmt_value(s);
-    if (s->kind == ML_STMT_FOR && ml_dtype_is_index(ml_as_for(s)->var->type))
-        ml_arith_bind_loop(w->ar, ml_as_for(s));
-    s = ml_stmt_map(cx, s, &m);
-    ml_arith_restore(w->ar, mark);
-    return s;
+    return s->kind == ML_STMT_FOR ? ml_arith_map_loop(w->ar, ml_as_for(s), &m)
+                                  : ml_stmt_map(cx, s, &m);
 }
 
 const ml_Func *ml_pass_lower_intrinsics(ml_Lower *lo, const ml_Func *f)

@@ -372,6 +372,22 @@ void ml_arith_bind_loop(ml_Arith *ar, const ml_For *loop)
     ml_arith_bind_range(ar, loop->var, loop->min, loop->extent);
 }
 
+const ml_Stmt *ml_arith_map_loop(ml_Arith *ar, const ml_For *loop, const ml_Mapper *m)
+{
+    ml_Mapper head = *m, body = *m;
+    ml_ArithMark mark = ml_arith_save(ar);
+
+    head.stmt = NULL;
+    body.expr = NULL;
+    const ml_Stmt *s = ml_stmt_map(ar->cx, &loop->base, &head);
+
+    if (ml_dtype_is_index(loop->var->type))
+        ml_arith_bind_loop(ar, ml_as_for(s));
+    s = ml_stmt_map(ar->cx, s, &body);
+    ml_arith_restore(ar, mark);
+    return s;
+}
+
 void ml_arith_bind_iters(ml_Arith *ar, const ml_Block *b)
 {
     for (uint32_t k = 0; k < b->n_iters; k++)

@@ -42,6 +42,9 @@ typedef struct ml_ArithMark {
 ml_ArithMark ml_arith_save(ml_Arith *ar);
 void ml_arith_assume(ml_Arith *ar, const ml_Expr *pred);
 void ml_arith_restore(ml_Arith *ar, ml_ArithMark mark); /* bindings made since go too */
+/* ml_stmt_map of a loop: its body with the loop's range known, its own bounds without, since
+ * that a loop has iterations holds inside of it alone. */
+const ml_Stmt *ml_arith_map_loop(ml_Arith *ar, const ml_For *loop, const ml_Mapper *m);
 
 /* ---- constant bounds (3.2): saturating, +-ML_INF are infinities */
 #define ML_INF INT64_MAX

@@ -450,17 +450,12 @@ static const ml_Stmt *move_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return move_store(m, s);
     if (s->kind == ML_STMT_ATTR)
         return move_attr(m, s);
-    ml_ArithMark mark = ml_arith_save(m->ar);
+    const ml_For *f = s->kind == ML_STMT_FOR ? ml_as_for(s) : NULL;
 
-    if (s->kind == ML_STMT_FOR) {
-        const ml_For *f = ml_as_for(s);
-
+    if (f)
         ml_push(cx, &m->dom, ((ml_Dom){f->var, f->min, f->extent}));
-        ml_arith_bind_loop(m->ar, f);
-    }
-    const ml_Stmt *r = ml_stmt_map(cx, s, &deep);
+    const ml_Stmt *r = f ? ml_arith_map_loop(m->ar, f, &deep) : ml_stmt_map(cx, s, &deep);
 
-    ml_arith_restore(m->ar, mark);
     m->dom.n = n_dom;
     m->inside = inside;
     return r;

@@ -145,15 +145,11 @@ static const ml_Expr *tidy_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
 
 static const ml_Stmt *tidy_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
+    const ml_Mapper m = {.stmt = tidy_stmt, .expr = tidy_expr, .user = user};
     const Tidy *t = user;
-    ml_ArithMark mark = ml_arith_save(t->ar);
 
-    if (s->kind == ML_STMT_FOR)
-        ml_arith_bind_loop(t->ar, ml_as_for(s));
-    s = ml_stmt_map(cx, s,
-                    &(ml_Mapper){.stmt = tidy_stmt, .expr = tidy_expr, .user = user});
-    ml_arith_restore(t->ar, mark);
-    return s;
+    return s->kind == ML_STMT_FOR ? ml_arith_map_loop(t->ar, ml_as_for(s), &m)
+                                  : ml_stmt_map(cx, s, &m);
 }
 
 const ml_Stmt *ml_tidy_indices(ml_Arith *ar, const ml_Stmt *st, const ml_Iter *iters,
