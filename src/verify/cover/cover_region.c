@@ -89,11 +89,13 @@ static const ml_Expr *at_unit_loops(ml_Cover *c, const ml_Expr *e, const ml_Dom 
                                     size_t n)
 {
     ml_Subst sub = {0};
+    const ml_Expr *to;
 
     for (size_t k = 0; k < n; k++)
         if (ml_is_int(dom[k].extent, 1))
             ml_subst_var(c->cx, &sub, dom[k].var, dom[k].min);
-    return sub.vars ? ml_simplify(c->ar, ml_expr_subst(c->cx, e, &sub)) : e;
+    to = sub.vars ? ml_expr_subst(c->cx, e, &sub) : e;
+    return to == e ? e : ml_simplify(c->ar, to); /* else as the reader's guard says it */
 }
 
 /* A producer's predicate without the conjuncts that only outer loops decide and that hold
