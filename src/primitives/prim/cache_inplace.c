@@ -594,7 +594,8 @@ const ml_Primitive ml_prim_cache_inplace = {
             "the block, and back what it writes directly after it.",
     ML_PARAMS(params),
     .result = ML_R_BLOCKS,
-    .posts = (const ml_Post[]){{ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_stays_declared, NULL},
+                               {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
                                {ML_STRICT, ML_COPY_OF, NULL, ml_check_reads_apart},
                                {ML_SOUND, ML_READER_OF, ml_check_produced, NULL},
                                {0}},
@@ -602,5 +603,5 @@ const ml_Primitive ml_prim_cache_inplace = {
     .errors = (const ml_ErrorCode[]){ML_E_BAD_STORAGE_SCOPE, ML_E_BUFFER_INDEX,
                                      ML_E_ROOT_BLOCK, ML_E_NOT_REGION_COVERED,
                                      ML_E_NOT_READ_WRITE, ML_E_COVER_LOST, ML_E_WOULD_RACE,
-                                     ML_E_PART_WRITTEN, ML_E_OK},
+                                     ML_E_PART_WRITTEN, ML_E_REGION_UNDECLARED, ML_E_OK},
 };
