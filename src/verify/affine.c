@@ -67,6 +67,23 @@ bool ml_is_affine(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, const cha
     return answer;
 }
 
+bool ml_is_affine_apart(ml_Ctx *cx, ml_Program p, ml_Uid block)
+{
+    const ml_Block *b = ml_as_block(ml_index_node(p.index, block));
+    ml_Mark mark = ml_mark(cx);
+    ml_Block whole = *b;
+    ml_DomVec dom = {0};
+    bool yes;
+
+    if (ml_index_parent(p.index, block) == 0 || ml_is_true(b->predicate))
+        return false;
+    whole.predicate = ml_bool(cx, true);
+    ml_relax_domain(cx, p, block, 0, NULL, &dom);
+    yes = dom.n > 0 && affine_over(cx, p, &whole, &dom, NULL);
+    ml_release(cx, mark);
+    return yes;
+}
+
 bool ml_is_affine_under(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_Uid from,
                         const char **why)
 {

@@ -264,7 +264,8 @@ static int reduction_first(ml_Ctx *cx, ml_Facts *f, ml_Program p, const ml_Block
             *why = "it has no init";
         return 1;
     }
-    if (!ml_is_affine(cx, f, p, b->tag, why ? &affine : NULL)) {
+    if (!ml_is_affine(cx, f, p, b->tag, why ? &affine : NULL) &&
+        !ml_is_affine_apart(cx, p, b->tag)) {
         if (why)
             *why = ml_format(cx, "its binding is not affine: %s", affine ? affine : "?");
         return 2;

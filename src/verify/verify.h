@@ -110,6 +110,8 @@ void ml_readers(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid scope, const ml_Bu
 
 /* Each answers yes, or no with a reason: *why (may be NULL) is one phrase in cx. */
 bool ml_is_affine(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, const char **why);
+/* Under a predicate that ties iters: their values are affine whatever it leaves out. */
+bool ml_is_affine_apart(ml_Ctx *cx, ml_Program p, ml_Uid block);
 /* With respect to the loops from `from` inwards only; outer ones are symbols. */
 bool ml_is_affine_under(ml_Ctx *cx, ml_Facts *f, ml_Program p, ml_Uid block, ml_Uid from,
                         const char **why);

@@ -105,8 +105,22 @@ static bool check_instances(Decompose *d)
         ML_LOOP(d->loop), ML_BLOCK(b));
 }
 
+/* Whether every element is updated where the discarded loops begin: then the init may write
+ * all of them, whatever the predicate leaves out later. */
+static bool begins_everywhere(Decompose *d)
+{
+    ml_Ctx *cx = d->c->cx;
+    ml_Subst sub = {0};
+
+    for (size_t k = 0; k < d->n; k++)
+        if (!d->kept[k])
+            ml_subst_var(cx, &sub, d->inside[k]->var, d->inside[k]->min);
+    return sub.vars && ml_prove(ml_arith_at(cx, d->c->p, d->block->tag),
+                                ml_expr_subst(cx, d->block->predicate, &sub));
+}
+
 /* The conjuncts that mention no discarded loop; a conjunct that mixes kept and discarded
- * loops would initialise more than is updated. */
+ * loops would initialise more than is updated, unless all is updated at first. */
 static bool init_predicate(Decompose *d, const ml_Expr *p, const ml_Expr **out)
 {
     ml_Ctx *cx = d->c->cx;
@@ -121,7 +135,8 @@ static bool init_predicate(Decompose *d, const ml_Expr *p, const ml_Expr **out)
         }
     for (size_t k = 0; k < d->n_outer; k++)
         keeps |= ml_expr_uses_var(p, d->outer[k]->var);
-    if (keeps && drops && ml_prove(ml_arith_at(cx, d->c->p, d->block->tag), p))
+    if (keeps && drops &&
+        (ml_prove(ml_arith_at(cx, d->c->p, d->block->tag), p) || begins_everywhere(d)))
         return true;
     if (keeps && drops)
         return ml_fail_as(cx, ML_E_INIT_MISPLACED,
