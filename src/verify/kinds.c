@@ -364,20 +364,23 @@ bool ml_loop_drives(const ml_Block *b, const ml_For *loop, ml_IterKind kind)
     return false;
 }
 
-/* A decomposed update: what it accumulates into it touches at one and the same element, and
- * the loop drives spatial iters only. */
+/* The loop drives spatial iters only, of a decomposed update, which touches what it
+ * accumulates into at one and the same element, or of a scan: an opaque iter keeps its order
+ * inside of each iteration. That iterations touch different elements is asked apart. */
 static bool is_update(const ml_Block *b, const ml_For *loop)
 {
-    bool accumulates = false;
+    bool accumulates = false, scans = false;
 
     if (b->init || ml_loop_drives(b, loop, ML_ITER_REDUCE) ||
         ml_loop_drives(b, loop, ML_ITER_ORDERED) || ml_loop_drives(b, loop, ML_ITER_OPAQUE))
         return false;
+    for (size_t k = 0; k < b->n_iters; k++)
+        scans |= b->iters[k].kind == ML_ITER_OPAQUE;
     for (size_t k = 0; k < b->n_reads; k++)
         for (size_t m = 0; m < b->n_writes; m++)
             if (b->reads[k].buffer->uid == b->writes[m].buffer->uid) {
-                if (!ml_same_ranges(b->reads[k].ranges, b->writes[m].ranges,
-                                    b->reads[k].buffer->rank))
+                if (!scans && !ml_same_ranges(b->reads[k].ranges, b->writes[m].ranges,
+                                              b->reads[k].buffer->rank))
                     return false;
                 accumulates = true;
             }
