@@ -433,8 +433,6 @@ bool ml_intrin_match(ml_Call *c, const char *name, const ml_Func *desc, const ml
 
     m.ar = ml_arith_at(c->cx, c->p, b->tag);
     ml_arith_bind_iters(m.ar, b);
-    if (!ml_is_true(b->predicate))
-        return differ(&m, "it has a condition: %s", text_of(&m, b->predicate));
     if (b->n_matches || b->n_allocs)
         return differ(&m, "it has buffers of its own");
     if (!root_regions(&m, "writes", root->writes, root->n_writes, b->writes, b->n_writes) ||
