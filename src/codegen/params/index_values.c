@@ -205,7 +205,7 @@ static void assume(Values *w, const ml_Expr *cond, bool holds)
     ml_arith_assume(w->ar, holds ? c : ml_not(w->cx, c));
 }
 
-/* Indices and divisors in e; the parts of a choice under its condition. */
+/* Indices, divisors and shifts in e; the parts of a choice under its condition. */
 static void ask(Values *w, const ml_Expr *e)
 {
     if (ml_is_op(e, ML_OP_IF_THEN_ELSE)) {
@@ -225,6 +225,9 @@ static void ask(Values *w, const ml_Expr *e)
             need_inside(w, e->args[k], e->as.buffer->shape[k]);
     if (ml_kind_divides(e->kind) && ml_dtype_is_index(e->type))
         need(w, e->args[1], 1, ML_INF);
+    if ((ml_is_op(e, ML_OP_SHIFT_LEFT) || ml_is_op(e, ML_OP_SHIFT_RIGHT)) &&
+        ml_dtype_is_index(e->type))
+        need(w, e->args[1], 0, e->type.bits - 1);
     for (size_t k = 0; k < e->n_args; k++)
         ask(w, e->args[k]);
 }

@@ -11,7 +11,7 @@ enum { ML_INDEX_LOOP = 16 }; /* iterations of a loop that is as long as elements
 
 /* Of one parameter; of numbers and of elements alike. */
 typedef struct ml_IndexValues {
-    bool index;     /* some index, binding, divisor or loop is made of it */
+    bool index;     /* some index, binding, divisor, shift or loop is made of it */
     bool ascending; /* a loop is as long as the difference of two elements (rows of a sparse
                        matrix): values that grow give it iterations */
     bool fits;      /* with the values from lo to hi everything stays inside */
