@@ -62,7 +62,7 @@ typedef enum ml_Fill {
     ML_FILLS
 } ml_Fill;
 /* The stream is that of (id, position, seed), the same on every machine. lo, hi: the range
- * of random floats; both 0: [-1, 1). */
+ * [lo, hi) of random numbers; both 0: floats of [-1, 1), integers as wide as workloads 9. */
 void ml_tensor_fill(ml_Tensor *t, ml_Fill how, const char *id, uint32_t position,
                     uint64_t seed, double lo, double hi);
 bool ml_fill_parse(ml_Str s, ml_Fill *out); /* "random", "zeros", ... */

@@ -103,7 +103,9 @@ static int grid_bits(ml_Dtype t)
     return 0;
 }
 
-static void random_lane(ml_Tensor *t, int64_t k, ml_Random *r, double lo, double hi)
+/* Integers of a range that was asked for lie in [lo, hi). */
+static void random_lane(ml_Tensor *t, int64_t k, ml_Random *r, double lo, double hi,
+                        bool asked)
 {
     ml_Dtype ty = t->type;
 
@@ -116,6 +118,10 @@ static void random_lane(ml_Tensor *t, int64_t k, ml_Random *r, double lo, double
             ml_tensor_set(t, k, lo + u * (hi - lo));
     } else if (ml_dtype_is_bool(ty)) {
         ml_tensor_set_int(t, k, (int64_t)(ml_random_next(r) >> 63));
+    } else if (asked && hi > lo && lo >= -0x1p62 && hi <= 0x1p62) {
+        uint64_t n = (uint64_t)((int64_t)hi - (int64_t)lo);
+
+        ml_tensor_set_int(t, k, (int64_t)lo + (int64_t)ml_random_below(r, n ? n : 1));
     } else if (ty.bits <= 16) { /* the full range */
         ml_tensor_set_int(t, k, (int64_t)(ml_random_next(r) >> (64 - ty.bits)));
     } else {
@@ -161,8 +167,9 @@ void ml_tensor_fill(ml_Tensor *t, ml_Fill how, const char *id, uint32_t position
 {
     ml_Random start = ml_random(id, position, seed);
     ml_Random r = start;
+    bool asked = lo != 0.0 || hi != 0.0;
 
-    if (lo == 0.0 && hi == 0.0) {
+    if (!asked) {
         lo = -1.0;
         hi = 1.0;
     }
@@ -176,7 +183,7 @@ void ml_tensor_fill(ml_Tensor *t, ml_Fill how, const char *id, uint32_t position
             r = start;
         }
         switch (how) {
-        case ML_FILL_RANDOM: random_lane(t, k, &r, lo, hi); break;
+        case ML_FILL_RANDOM: random_lane(t, k, &r, lo, hi, asked); break;
         case ML_FILL_ZEROS: ml_tensor_set(t, k, 0.0); break;
         case ML_FILL_ONES: ml_tensor_set(t, k, 1.0); break;
         case ML_FILL_IOTA: iota_lane(t, k); break;
