@@ -39,7 +39,7 @@ typedef struct ml_TuneOpts {
     int64_t trials; /* records in all, those of before counted; 0: as asked last, else 64 */
     bool fresh;     /* records of before are not looked at */
     double seconds; /* of searching; 0: no limit */
-    ml_Db *db;      /* NULL, or one that cannot be written: records in memory */
+    ml_Db *db;      /* shared. NULL, or one that cannot be written: records in memory */
     const char *worker; /* program; NULL: found */
     uint32_t n_workers; /* 0: by the cores */
 } ml_TuneOpts;

@@ -146,4 +146,12 @@ tests[#tests + 1] = { "objects that are closed say so", function()
     assert(not pcall(moon.interpret, moon.workload.matmul(4, 4, 4), { t, t, t }))
 end }
 
+tests[#tests + 1] = { "a search keeps its database when that is closed", function()
+    local db = moon.db(":memory:")
+    local t = moon.tuning.search(moon.workload.matmul(4, 4, 4), { trials = 1, db = db })
+    db:close()
+    while t:step(1) == "more" do end
+    assert(#t:fresh() == 1 and not pcall(db.records, db))
+end }
+
 return tests

@@ -243,9 +243,15 @@ ml_Db *ml_db_open_existing(ml_Ctx *cx, const char *path)
     return NULL;
 }
 
+ml_Db *ml_db_share(ml_Db *db)
+{
+    db->shared++;
+    return db;
+}
+
 void ml_db_close(ml_Db *db)
 {
-    if (db == NULL)
+    if (db == NULL || db->shared-- > 0)
         return;
     sqlite3_close(db->sq);
     free(db->path);

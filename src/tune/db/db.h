@@ -19,6 +19,8 @@ typedef struct ml_Db ml_Db;
 ML_GIVES ml_Db *ml_db_open(ml_Ctx *cx, const char *path);
 /* The same of a file that is there: nothing is made. no-file: it is not there, or empty. */
 ML_GIVES ml_Db *ml_db_open_existing(ml_Ctx *cx, const char *path);
+/* The same database for somebody else, who closes it as well: it ends with the last. */
+ML_GIVES ml_Db *ml_db_share(ml_Db *db);
 void ml_db_close(ml_Db *db);             /* NULL is fine */
 const char *ml_db_path(const ml_Db *db); /* ":memory:" */
 bool ml_db_read_only(const ml_Db *db);

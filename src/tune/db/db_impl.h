@@ -9,6 +9,7 @@
 struct ml_Db {
     sqlite3 *sq;
     char *path;
+    int shared; /* how many have it besides who opened it */
     bool read_only;
     bool as_it_is; /* opened as it was found: nothing is made of an empty one */
     bool turns;    /* the table of ml_db_put_turns is there */

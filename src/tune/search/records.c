@@ -312,7 +312,7 @@ bool ml_records_open(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
     ml_DbQuery all;
 
     (void)cx;
-    t->db = o->db;
+    t->db = t->given = o->db ? ml_db_share(o->db) : NULL;
     if (t->db == NULL) {
         go_to_memory(t, NULL);
     } else if (ml_db_read_only(t->db)) {

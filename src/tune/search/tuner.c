@@ -170,6 +170,7 @@ void ml_tuner_free(ml_Tuner *t)
     ml_turns_free(t);
     ml_log_stop(t);
     ml_workset_free(t->set);
+    ml_db_close(t->given);
     ml_db_close(t->own);
     free(t->programs.v);
     free(t->points.v);

@@ -99,7 +99,7 @@ struct ml_Tuner {
     Sketch *sketches;
     size_t n_sketches;
 
-    ml_Db *db, *own; /* own: in memory, ours */
+    ml_Db *db, *given, *own; /* given: shared, as the caller may close it; own: in memory */
     int64_t workload, after, last_seen;
     char *log; /* path; NULL: none */
 
