@@ -105,8 +105,10 @@ local why = {} -- by path: why memory does
 local current -- the path that :tune was given last
 
 -- The database of that path, else of the last :tune. make: it is made when it is not there, and when it cannot
--- be used, one in memory stands for it from then on; the second result says why.
+-- be used, one in memory stands for it from then on; the second result says why. A folder that is asked for and
+-- is not there is an error.
 function tune.session_db(path, make)
+    local asked = path
     path = path or current
     local key = path or true
     if open[key] then return open[key] end
@@ -121,6 +123,7 @@ function tune.session_db(path, make)
         return e
     end
     if type(e) ~= "userdata" or e.code == "interrupted" or e.code == "not-supported" then error(e, 0) end
+    if asked and e.code == "no-file" then error(e, 0) end -- a place that is not there
     memory = memory or core.db(":memory:")
     why[key] = e.message
     return memory, e.message

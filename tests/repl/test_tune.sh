@@ -203,6 +203,10 @@ for word in :db :best :adopt; do
     [ "$status" = 3 ] && tr -s '\n ' ' ' <err | grep -q 'no database at .*/nodata/moonloop/db/tuning.db yet' && [ ! -e "$TMPDIR/nodata" ]
     verdict "$word does not make the usual database"
 done
+typed "$mm" ':tune --trials 1 --db none/no.db'
+[ "$status" = 3 ] && has err 'none/no.db: there is no folder none' && ! has err 'in memory' && [ ! -e none ]
+verdict ':tune makes no folder that it is given'
+mkdir mine
 XDG_DATA_HOME=$TMPDIR/nodata typed "$mm" ':tune --trials 3 --db mine/m.db' ':best' ':adopt' ':db' ':tune --trials 4' ':db mine/m.db'
 [ "$status" = 0 ] && grep -q '^rank' out && grep -q '^branch tuned-1' out &&
     grep -q '^mine/m.db .* 3 records' out && grep -q '^mine/m.db .* 4 records' out && [ ! -e "$TMPDIR/nodata" ]
@@ -234,8 +238,9 @@ typed "$mm" ':tune --trials 3 --db bad.db' ':best --db bad.db' ':adopt --db bad.
 [ "$status" = 0 ] && grep -q 'bad.db: .*not a database' err && grep -q 'in memory' err && cmp -s bad.db bad.copy &&
     grep -q '^branch tuned-1' out && grep -q '^3 of 3 trials' out
 verdict 'a corrupt database is named and left, and the session goes on'
-typed "$mm" ':tune --trials 3 --db /proc/none/t.db' && [ "$status" = 0 ] && grep -q '/proc/none' err && grep -q '^3 of 3 trials' out
-verdict 'a folder that cannot be made is named, and the session goes on'
+run --keep-going < <(printf '%s\n' "$mm" ':tune --trials 3 --db /proc/none/t.db' 'print(s:version())')
+grep -q 'error: /proc/none/t.db: there is no folder /proc/none .*no-file' err && ! grep -q trials out && grep -q '^0$' out
+verdict 'a folder that is not there is named, nothing is tuned, and the session goes on'
 (ulimit -f 120 && trap '' XFSZ && exec timeout 120 "$ml" -e "$mm" -e ':tune --trials 40 --db full.db' -e ':best 2 --db full.db') >out 2>err
 [ $? = 0 ] && grep -q 'full.db' err && [ "$(grep -c 'in memory' err)" = 1 ] && grep -q '^40 of 40 trials' out &&
     [ "$(records full.db)" -gt 0 ]

@@ -218,9 +218,20 @@ static ml_Db *open_db(ml_Ctx *cx, const char *path, bool as_it_is)
 
 ml_Db *ml_db_open(ml_Ctx *cx, const char *path)
 {
+    const char *usual = path ? ml_db_default_path(cx) : NULL;
+    const char *name = path ? strrchr(path, '/') : NULL;
     char *copy = ml_strdup(cx, ml_str(path));
-    size_t n = path ? ml_file_folders(copy) : 0;
+    bool ours = usual && ml_streq(path, usual);
+    size_t n = ours ? ml_file_folders(copy) : 0;
 
+    if (name && name > path && !ours) { /* a folder that is named is one that is there */
+        copy[name - path] = '\0';
+        if (access(copy, F_OK) != 0) {
+            ml_fail(cx, ML_E_NO_FILE,
+                    ML_TEXT(ml_format(cx, "%s: there is no folder %s", path, copy)));
+            return NULL;
+        }
+    }
     if (n == 0)
         return open_db(cx, path, false);
     ml_fail(cx, ML_E_NO_FILE,

@@ -14,7 +14,7 @@
 #include "moonloop/core/vec.h"
 
 typedef struct ml_Db ml_Db;
-/* path NULL: in memory only. Folders are made. NULL: cx's error (bad-database, no-file,
+/* path NULL: in memory only. Folders of the usual path are made, others are there or not. NULL: cx's error (bad-database, no-file,
  * no-space), with the path. A file that may not be written is opened for reading. */
 ML_GIVES ml_Db *ml_db_open(ml_Ctx *cx, const char *path);
 /* The same of a file that is there: nothing is made. no-file: it is not there, or empty. */
