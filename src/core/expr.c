@@ -432,6 +432,26 @@ const ml_Expr *ml_shuffle(ml_Ctx *cx, const ml_Expr *const *vectors, size_t n_ve
     return ml_expr_intern(cx, &head, args, n_vec + n_idx);
 }
 
+const ml_Expr *ml_shuffle_picks(const ml_Expr *e, unsigned k, unsigned *vector,
+                                unsigned *lane)
+{
+    size_t n_vec = (size_t)e->as.i;
+    const ml_Expr *p = n_vec + k < e->n_args ? e->args[n_vec + k] : NULL;
+    int64_t want = p && p->kind == ML_EXPR_INT ? p->as.i : -1;
+
+    for (size_t v = 0; v < n_vec && want >= 0; v++) {
+        unsigned lanes = e->args[v]->type.lanes;
+
+        *lane = (unsigned)want;
+        if (vector)
+            *vector = (unsigned)v;
+        if (want < lanes)
+            return e->args[v];
+        want -= lanes;
+    }
+    return NULL;
+}
+
 const ml_Expr *ml_let(ml_Ctx *cx, const ml_Var *v, const ml_Expr *value,
                       const ml_Expr *body)
 {

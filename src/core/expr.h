@@ -212,6 +212,10 @@ const ml_Expr *ml_broadcast(ml_Ctx *cx, const ml_Expr *e, unsigned lanes);
  * children are the vectors, then the indices; as.i holds n_vec. */
 const ml_Expr *ml_shuffle(ml_Ctx *cx, const ml_Expr *const *vectors, size_t n_vec,
                           const ml_Expr *const *idx, size_t n_idx);
+/* The vector that lane k of a shuffle is from, its number (may be NULL) and the lane there;
+ * NULL: no literal lane. */
+const ml_Expr *ml_shuffle_picks(const ml_Expr *e, unsigned k, unsigned *vector,
+                                unsigned *lane);
 const ml_Expr *ml_let(ml_Ctx *cx, const ml_Var *v, const ml_Expr *value,
                       const ml_Expr *body);
 const ml_Expr *ml_call(ml_Ctx *cx, ml_Dtype t, const ml_Op *op, const ml_Expr *const *args,

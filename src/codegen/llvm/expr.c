@@ -261,21 +261,26 @@ static LLVMValueRef ramp(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
     return L(BuildAdd)(g->b, ml_cg_splat(g, base, n), step, "");
 }
 
-/* The vector and the lane of it that lane k of a shuffle is; NULL: no literal lane. */
-static const ml_Expr *picked(const ml_Expr *e, unsigned k, unsigned *lane)
+/* Lanes of one vector or two alike by one instruction of LLVM; NULL: lane by lane. */
+static LLVMValueRef shuffle_two(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
 {
-    size_t n_vec = (size_t)e->as.i;
-    const ml_Expr *p = n_vec + k < e->n_args ? e->args[n_vec + k] : NULL;
-    int64_t want = p && p->kind == ML_EXPR_INT ? p->as.i : -1;
+    const ml_Expr *a = e->args[0], *b = e->as.i == 2 ? e->args[1] : NULL;
+    unsigned lanes = a->type.lanes;
+    int *pick = ML_ARRAY(g->cx, int, n);
+    LLVMValueRef x;
 
-    for (size_t v = 0; v < n_vec && want >= 0; v++) {
-        unsigned lanes = e->args[v]->type.lanes;
-        *lane = (unsigned)want;
-        if (want < lanes)
-            return e->args[v];
-        want -= lanes;
+    if (e->as.i > 2 || lanes < 2 || (b && b->type.lanes != lanes) ||
+        lanes > ml_cg_chunk(g, ml_cg_widest(e), lanes))
+        return NULL;
+    for (unsigned k = 0; k < n; k++) {
+        unsigned lane = 0;
+        const ml_Expr *from = ml_shuffle_picks(e, lane0 + k, NULL, &lane);
+        if (from == NULL)
+            return NULL;
+        pick[k] = (int)(e->args[(size_t)e->as.i + lane0 + k]->as.i);
     }
-    return NULL;
+    x = ml_cg_value(g, a, 0, lanes);
+    return ml_cg_shuffle(g, x, b ? ml_cg_value(g, b, 0, lanes) : NULL, pick, n);
 }
 
 static LLVMValueRef shuffle(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
@@ -288,11 +293,15 @@ static LLVMValueRef shuffle(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned
         return undefined(g, e, n);
     }
     g->mask = NULL;
+    if (n && (v = shuffle_two(g, e, lane0, n)) != NULL) {
+        g->mask = mask;
+        return v;
+    }
     if (n)
         v = L(GetPoison)(ml_cg_type(g, e->type, n));
     for (unsigned k = 0; k < count && !g->failed; k++) {
         unsigned lane = 0;
-        const ml_Expr *from = picked(e, lane0 + k, &lane);
+        const ml_Expr *from = ml_shuffle_picks(e, lane0 + k, NULL, &lane);
         LLVMValueRef x;
         if (from == NULL) {
             ml_cg_unsupported(g, "a shuffle whose index is not a literal lane");

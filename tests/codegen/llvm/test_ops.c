@@ -247,12 +247,30 @@ static void odd_and_very_wide_vectors_equal_the_interpreter(void **state)
     random_expressions(*state, 192, 26);
 }
 
+/* Of one vector and of two by one instruction; of more, lane by lane. */
+static void lanes_of_several_vectors_are_picked(void **state)
+{
+    NEED_LLVM();
+    same_text(*state,
+              "@T.prim_func\ndef main(A: T.Buffer((64,), \"float32\"), B: T.Buffer((8,), "
+              "\"float32\")):\n"
+              "    B[T.Ramp(0, 1, 4)] = "
+              "T.Shuffle([A[T.Ramp(0, 1, 4)], "
+              "A[T.Ramp(4, 1, 8)], "
+              "A[T.Ramp(40, 1, 4)]], [1, 5, 13, 11])\n"
+              "    B[T.Ramp(4, 1, 4)] = "
+              "T.Shuffle([A[T.Ramp(0, 1, 4)], "
+              "A[T.Ramp(4, 1, 8)]], [3, 11, 0, 4])\n",
+              EXACT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(scalar_expressions_equal_the_interpreter),
         TEST(vector_expressions_equal_the_interpreter),
         TEST(odd_and_very_wide_vectors_equal_the_interpreter),
+        TEST(lanes_of_several_vectors_are_picked),
     };
 
     return MAIN(tests);
