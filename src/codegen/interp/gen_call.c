@@ -115,36 +115,58 @@ static uint32_t shifted(ml_Gen *g, const ml_Expr *e, ml_Inst op, uint32_t v, uns
     return by ? ml_gen_to(g, e, op, ML_UNSIGNED | 64, v, ml_gen_int(g, by), 0) : v;
 }
 
-/* Integers of another width: the lowest lane holds the lowest bits. */
+/* A lane as the integer of its bits. */
+static uint32_t lane_bits(ml_Gen *g, const ml_Expr *e, const ml_Expr *p, unsigned lane)
+{
+    const ml_Dtype bits = {ML_UINT, p->type.bits, 1};
+    uint32_t v = ml_gen_lane(g, p, lane);
+
+    return ml_dtype_is_int(p->type) ? v
+                                    : ml_gen_to(g, e, ML_I_REINT, 0, v,
+                                                ml_gen_type(g, ml_dtype_lanes(p->type, 1)),
+                                                ml_gen_type(g, bits));
+}
+
+/* Elements of another width: the lowest lane holds the lowest bits. */
 static uint32_t regroup(ml_Gen *g, const ml_Expr *e, unsigned lane)
 {
     const ml_Expr *p = e->args[0];
     unsigned from = p->type.bits, to = e->type.bits;
+    const ml_Dtype bits = {ml_dtype_is_int(e->type) ? e->type.code : ML_UINT, to, 1};
     uint32_t all;
 
     if (from > to) {
         unsigned n = from / to;
-        all = shifted(g, e, ML_I_SHR, ml_gen_lane(g, p, lane / n), lane % n * to);
+        all = shifted(g, e, ML_I_SHR, lane_bits(g, e, p, lane / n), lane % n * to);
     } else {
         int64_t mask = (int64_t)((UINT64_C(1) << from) - 1); /* from < to <= 64 */
         all = ml_gen_int(g, 0);
         for (unsigned k = 0; k < to / from; k++) {
-            uint32_t v = ml_gen_lane(g, p, lane * (to / from) + k);
+            uint32_t v = lane_bits(g, e, p, lane * (to / from) + k);
             v = ml_gen_to(g, e, ML_I_AND, ML_UNSIGNED | 64, v, ml_gen_int(g, mask), 0);
             v = shifted(g, e, ML_I_SHL, v, k * from);
             all = ml_gen_to(g, e, ML_I_OR, ML_UNSIGNED | 64, all, v, 0);
         }
     }
-    return ml_gen_to(g, e, ML_I_WRAP, ml_int_x(e->type), all, 0, 0);
+    all = ml_gen_to(g, e, ML_I_WRAP, ml_int_x(bits), all, 0, 0);
+    return ml_dtype_is_int(e->type)
+               ? all
+               : ml_gen_to(g, e, ML_I_REINT, 0, all, ml_gen_type(g, bits),
+                           ml_gen_type(g, ml_dtype_lanes(e->type, 1)));
+}
+
+static bool is_grouped(ml_Dtype t)
+{
+    bool real = t.code == ML_FLOAT || t.code == ML_BFLOAT;
+
+    return (real || ml_dtype_is_int(t)) && t.bits >= 8 && t.bits <= 64;
 }
 
 static uint32_t reinterpret(ml_Gen *g, const ml_Expr *e, unsigned lane)
 {
     const ml_Expr *p = e->n_args == 1 ? e->args[0] : NULL;
 
-    if (p && p->type.bits != e->type.bits && ml_dtype_is_int(p->type) &&
-        ml_dtype_is_int(e->type) && p->type.bits >= 8 && e->type.bits >= 8 &&
-        p->type.bits <= 64 && e->type.bits <= 64 &&
+    if (p && p->type.bits != e->type.bits && is_grouped(p->type) && is_grouped(e->type) &&
         p->type.bits * p->type.lanes == e->type.bits * e->type.lanes)
         return regroup(g, e, lane);
     if (p == NULL || p->type.lanes != e->type.lanes || p->type.bits != e->type.bits ||

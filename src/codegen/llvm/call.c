@@ -183,19 +183,28 @@ static LLVMValueRef tests(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n
                         "");
 }
 
+/* Of as many bits in registers as in memory, or given by them alone. */
+static bool has_plain_bits(ml_Dtype t)
+{
+    return ml_dtype_is_int(t) || t.code == ML_FLOAT || t.code == ML_BFLOAT;
+}
+
 /* Between registers and the integer of the same bits. */
 static LLVMValueRef reinterpret(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
 {
     const ml_Expr *p = e->n_args == 1 ? e->args[0] : NULL;
     LLVMValueRef v;
 
-    /* Integers of another width: all lanes at once. */
-    if (p && p->type.bits != e->type.bits && ml_dtype_is_int(p->type) &&
-        ml_dtype_is_int(e->type) && ml_cg_dtype_ok(g, p->type) &&
+    /* Elements of another width: all lanes at once. */
+    if (p && p->type.bits != e->type.bits && has_plain_bits(p->type) &&
+        has_plain_bits(e->type) && ml_cg_dtype_ok(g, p->type) &&
         ml_cg_dtype_ok(g, e->type) && lane0 == 0 && (n == 0 || n == e->type.lanes) &&
         p->type.bits * p->type.lanes == e->type.bits * e->type.lanes) {
-        v = ml_cg_value(g, p, 0, p->type.lanes > 1 ? p->type.lanes : 0);
-        return L(BuildBitCast)(g->b, v, ml_cg_type(g, e->type, n), "");
+        unsigned m = p->type.lanes > 1 ? p->type.lanes : 0;
+
+        v = ml_cg_to_memory(g, p->type, m, ml_cg_value(g, p, 0, m));
+        v = L(BuildBitCast)(g->b, v, ml_cg_memory_type(g, e->type, n), "");
+        return ml_cg_from_memory(g, e->type, n, v);
     }
     if (p == NULL || p->type.lanes != e->type.lanes || p->type.bits != e->type.bits ||
         p->type.code == ML_BOOL || e->type.code == ML_BOOL || p->type.code == ML_HANDLE ||
