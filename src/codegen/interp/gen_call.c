@@ -229,6 +229,70 @@ static uint32_t dot_of_lanes(ml_Gen *g, const ml_Expr *e, size_t first, unsigned
     return sum;
 }
 
+/* ---- reference routines: dot products of pairs of bfloat16 */
+
+/* Denormals become zeros of their sign, as the instruction takes and gives them. */
+static uint32_t flushed(ml_Gen *g, const ml_Expr *e, uint32_t v)
+{
+    unsigned x = ml_gen_rounding(g, ML_DT_F32);
+    uint32_t size = ml_gen_to(g, e, ML_I_MATH1, x, v, ML_OP_FABS, 0);
+    uint32_t low = ml_gen_to(g, e, ML_I_FLT, 0, size, ml_gen_float(g, 0x1p-126), 0);
+    uint32_t zero = ml_gen_to(g, e, ML_I_MUL32, 0, v, ml_gen_float(g, 0), 0);
+
+    return ml_gen_to(g, e, ML_I_SEL, 0, low, zero, v);
+}
+
+/* The high (1) or low (0) half of 32 bits, as a float32. */
+static uint32_t half_of(ml_Gen *g, const ml_Expr *e, uint32_t v, int which)
+{
+    v = which ? ml_gen_to(g, e, ML_I_AND, ML_UNSIGNED | 64, v,
+                          ml_gen_int(g, INT64_C(0xffff0000)), 0)
+              : shifted(g, e, ML_I_SHL, v, 16);
+    v = ml_gen_to(g, e, ML_I_WRAP, 32, v, 0, 0);
+    return flushed(g, e,
+                   ml_gen_to(g, e, ML_I_REINT, 0, v, ml_gen_type(g, ML_DT_I32),
+                             ml_gen_type(g, ML_DT_F32)));
+}
+
+/* The 32 bits of two bfloat16, whatever the operand is a vector of. */
+static uint32_t pair_of(ml_Gen *g, const ml_Expr *e, const ml_Expr *p, unsigned lane)
+{
+    uint32_t high;
+
+    if (ml_dtype_is_int(p->type))
+        return ml_gen_lane(g, p, lane);
+    high = shifted(g, e, ML_I_SHL, lane_bits(g, e, p, 2 * lane + 1), 16);
+    return ml_gen_to(g, e, ML_I_OR, ML_UNSIGNED | 64, lane_bits(g, e, p, 2 * lane), high,
+                     0);
+}
+
+/* vdpbf16ps: c, then the product of the odd elements, then of the even ones is added, each
+ * as one fused operation; denormals are zeros throughout. */
+static uint32_t dot_of_pairs(ml_Gen *g, const ml_Expr *e, size_t first, unsigned lane)
+{
+    const ml_Expr *c = e->args[first], *a = e->args[first + 1], *b = e->args[first + 2];
+    unsigned x = ml_gen_rounding(g, ML_DT_F32);
+    uint32_t sum, pa, pb;
+
+    for (int k = 0; k < 2; k++) {
+        ml_Dtype t = k ? b->type : a->type;
+        bool whole = ml_dtype_is_int(t) && t.bits == 32 && t.lanes == e->type.lanes;
+
+        if (!whole && !(t.code == ML_BFLOAT && t.lanes == 2 * e->type.lanes))
+            return unsupported(g, e);
+    }
+    if (!ml_dtype_eq(c->type, e->type) || e->type.code != ML_FLOAT || e->type.bits != 32)
+        return unsupported(g, e);
+    sum = flushed(g, e, ml_gen_lane(g, c, lane));
+    pa = pair_of(g, e, a, lane);
+    pb = pair_of(g, e, b, lane);
+    for (int k = 1; k >= 0; k--)
+        sum = flushed(
+            g, e,
+            ml_gen_to(g, e, ML_I_FMA, x, half_of(g, e, pa, k), half_of(g, e, pb, k), sum));
+    return sum;
+}
+
 static bool is_32_bits(ml_Dtype t)
 {
     return ml_dtype_is_int(t) && t.bits == 32;
@@ -256,6 +320,9 @@ static uint32_t llvm_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     while (name && name->kind == ML_EXPR_STRING && at < ML_COUNT(known) &&
            strncmp(name->as.s, known[at].prefix, strlen(known[at].prefix)) != 0)
         at++;
+    if (name && name->kind == ML_EXPR_STRING && e->n_args == first + 3 &&
+        strncmp(name->as.s, "llvm.x86.avx512bf16.dpbf16ps.", 29) == 0)
+        return dot_of_pairs(g, e, first, lane);
     if (!name || name->kind != ML_EXPR_STRING || at == ML_COUNT(known) ||
         e->n_args != first + 3 || !is_32_bits(e->type) ||
         !ml_dtype_eq(e->args[first]->type, e->type))

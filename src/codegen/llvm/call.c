@@ -368,6 +368,21 @@ static LLVMValueRef external(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigne
     return ml_cg_from_memory(g, e->type, n, v);
 }
 
+bool ml_cg_has(ml_Cg *g, const char *feature)
+{
+    ml_Text have = {0};
+    size_t n = strlen(feature);
+    const char *at;
+    bool yes = false;
+
+    ml_target_features(&g->ll->target, &have);
+    at = strstr(ml_text_z(&have), feature);
+    for (; at && !yes; at = strstr(at + 1, feature))
+        yes = at[n] == ',' || at[n] == 0;
+    ml_text_free(&have);
+    return yes;
+}
+
 /* LLVM gives up on an intrinsic that the processor lacks, and takes the process with it. */
 static bool has_feature(ml_Cg *g, const char *name)
 {
@@ -378,30 +393,34 @@ static bool has_feature(ml_Cg *g, const char *name)
         {"llvm.x86.avx512.vpdpbusd.", "+avxvnni"},
         {"llvm.x86.avx512.vpdpbusd.", "+avx512vnni"},
         {"llvm.x86.avx2.vpdpbssd.", "+avxvnniint8"},
+        {"llvm.x86.avx512bf16.", "+avx512bf16"},
         {"llvm.aarch64.neon.sdot.", "+dotprod"},
         {"llvm.aarch64.neon.udot.", "+dotprod"},
         {"llvm.aarch64.neon.usdot.", "+i8mm"},
     };
     const char *missing = NULL;
-    ml_Text have = {0};
 
-    ml_target_features(&g->ll->target, &have);
     for (size_t k = 0; k < ML_COUNT(needed); k++) {
         if (strncmp(name, needed[k].prefix, strlen(needed[k].prefix)) != 0)
             continue;
-        const char *at = strstr(ml_text_z(&have), needed[k].feature);
-
-        if (at &&
-            (at[strlen(needed[k].feature)] == ',' || !at[strlen(needed[k].feature)])) {
+        if (ml_cg_has(g, needed[k].feature)) {
             missing = NULL;
             break;
         }
         missing = missing ? missing : needed[k].feature + 1;
     }
-    ml_text_free(&have);
     if (missing)
         ml_cg_unsupported(g, "the intrinsic %s on a processor without %s", name, missing);
     return !missing;
+}
+
+/* Vectors of as many bits, which one register holds either way: bfloat16 is an integer in
+ * memory, and bytes may come as integers of four. */
+static bool same_bits(const ml_Cg *g, LLVMTypeRef a, LLVMTypeRef b)
+{
+    return L(GetTypeKind)(a) == LLVMVectorTypeKind &&
+           L(GetTypeKind)(b) == LLVMVectorTypeKind &&
+           L(SizeOfTypeInBits)(g->ll->layout, a) == L(SizeOfTypeInBits)(g->ll->layout, b);
 }
 
 /* The types that an overloaded intrinsic is named by: the result's, then the arguments'
@@ -449,11 +468,17 @@ static LLVMValueRef intrinsic(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsign
     {
         LLVMTypeRef *want = ML_ARRAY(g->cx, LLVMTypeRef, count + 1);
         L(GetParamTypes)(type, want);
-        for (unsigned k = 0; k < count; k++)
-            if (want[k] != L(TypeOf)(args[k])) {
+        for (unsigned k = 0; k < count; k++) {
+            LLVMTypeRef have = L(TypeOf)(args[k]);
+
+            if (want[k] == have)
+                continue;
+            if (!same_bits(g, want[k], have)) {
                 ml_cg_fail(g, "argument %u of %s has another type", k + 1, name->as.s);
                 return L(GetUndef)(over[0]);
             }
+            args[k] = L(BuildBitCast)(g->b, args[k], want[k], "");
+        }
     }
     f = L(BuildCall2)(g->b, type, f, args, count, "");
     if (over[0] == g->none)

@@ -234,6 +234,7 @@ unsigned ml_cg_lane_align(ml_Cg *g, const ml_Buffer *b); /* of any of its lanes 
 void ml_cg_prefetch(ml_Cg *g, const ml_For *loop);
 
 /* ---- call.c, math.c, math_float.c */
+bool ml_cg_has(ml_Cg *g, const char *feature); /* "+avx512f" */
 LLVMValueRef ml_cg_call(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n);
 /* A function of the math family on floats, doubles or halves (as floats). */
 LLVMValueRef ml_cg_math1(ml_Cg *g, ml_OpId op, ml_Dtype t, unsigned n, LLVMValueRef x);

@@ -14,33 +14,36 @@ static void begin(ml_Text *t)
     ml_text_add(t, "@I.ir_module\nclass Module:\n");
 }
 
-/* A function over A[4], B[rows, 4] (or B[4]), C[rows], up to its accesses. */
+/* A function over A[taps], B[lanes, taps] (or B[taps]), C[lanes], up to its accesses. */
 static void dot_head(ml_Text *t, const char *name, const ml_BuiltIn *in)
 {
+    int n = in->lanes, taps = in->taps;
+
     ml_text_fmt(
         t,
         "    @T.prim_func\n"
         "    def %s(a: T.handle, b: T.handle, c: T.handle):\n"
-        "        A = T.match_buffer(a, (4,), \"%s\", offset_factor=1, scope=\"%s\")\n",
-        name, in->a, in->scope);
-    if (in->lanes == 1)
+        "        A = T.match_buffer(a, (%d,), \"%s\", offset_factor=1, scope=\"%s\")\n",
+        name, taps, in->a, in->scope);
+    if (n == 1)
         ml_text_fmt(t,
-                    "        B = T.match_buffer(b, (4,), \"%s\", offset_factor=1, "
+                    "        B = T.match_buffer(b, (%d,), \"%s\", offset_factor=1, "
                     "scope=\"%s\")\n",
-                    in->b, in->scope);
+                    taps, in->b, in->scope);
     else
         ml_text_fmt(t,
-                    "        B = T.match_buffer(b, (%d, 4), \"%s\", offset_factor=1, "
+                    "        B = T.match_buffer(b, (%d, %d), \"%s\", offset_factor=1, "
                     "scope=\"%s\")\n",
-                    in->lanes, in->b, in->scope);
+                    n, taps, in->b, in->scope);
     ml_text_fmt(
         t,
         "        C = T.match_buffer(c, (%d,), \"%s\", offset_factor=1, scope=\"%s\")\n"
         "        with T.block(\"root\"):\n"
-        "            T.reads(C[0:%d], A[0:4], B[0:%d%s])\n"
-        "            T.writes(C[0:%d])\n",
-        in->lanes, in->c, in->lanes == 1 ? "local" : in->scope, in->lanes,
-        in->lanes == 1 ? 4 : in->lanes, in->lanes == 1 ? "" : ", 0:4", in->lanes);
+        "            T.reads(C[0:%d], A[0:%d], B[0:%d",
+        n, in->c, in->c_scope, n, taps, n == 1 ? taps : n);
+    if (n > 1)
+        ml_text_fmt(t, ", 0:%d", taps);
+    ml_text_fmt(t, "])\n            T.writes(C[0:%d])\n", n);
 }
 
 static void dot_desc(ml_Text *t, const ml_BuiltIn *in)
@@ -50,47 +53,69 @@ static void dot_desc(ml_Text *t, const ml_BuiltIn *in)
     if (in->lanes == 1)
         ml_text_fmt(
             t,
-            "            for k in range(4):\n"
+            "            for k in range(%d):\n"
             "                with T.block(\"update\"):\n"
-            "                    vk = T.axis.reduce(4, k)\n"
+            "                    vk = T.axis.reduce(%d, k)\n"
             "                    C[0] = C[0] + T.Cast(\"%s\", A[vk]) * T.Cast(\"%s\", "
             "B[vk])\n",
-            in->c, in->c);
+            in->taps, in->taps, in->c, in->c);
     else
         ml_text_fmt(t,
-                    "            for i, k in T.grid(%d, 4):\n"
+                    "            for i, k in T.grid(%d, %d):\n"
                     "                with T.block(\"update\"):\n"
                     "                    vi, vk = T.axis.remap(\"SR\", [i, k])\n"
                     "                    C[vi] = C[vi] + T.Cast(\"%s\", A[vk]) * "
                     "T.Cast(\"%s\", B[vi, vk])\n",
-                    in->lanes, in->c, in->c);
+                    in->lanes, in->taps, in->c, in->c);
     dot_head(t, "impl", in);
 }
 
 /* The rows of B, each four bytes as one integer, as one vector. */
-static void rows_of_b(ml_Text *t, int lanes)
+static void rows_of_b(ml_Text *t, const ml_BuiltIn *in)
 {
     ml_text_add(t, "T.Shuffle([");
-    for (int k = 0; k < lanes; k++)
-        ml_text_fmt(t, "%sT.reinterpret(\"int32\", B[%d, 0:4])", k ? ", " : "", k);
+    for (int k = 0; k < in->lanes; k++)
+        ml_text_fmt(t, "%sT.reinterpret(\"int32\", B[%d, 0:%d])", k ? ", " : "", k,
+                    in->taps);
     ml_text_add(t, "], [");
-    for (int k = 0; k < lanes; k++)
+    for (int k = 0; k < in->lanes; k++)
         ml_text_fmt(t, "%s%d", k ? ", " : "", k);
     ml_text_add(t, "])");
 }
 
-/* x86: operands are vectors of integers that hold four bytes each. */
+/* x86: operands are vectors of integers that hold the elements of four bytes each. */
 static void dot_of_integers(ml_Text *t, const ml_BuiltIn *in)
 {
     int n = in->lanes;
 
     dot_desc(t, in);
-    ml_text_fmt(
-        t,
-        "            C[0:%d] = T.call_llvm_pure_intrin(\"int32x%d\", \"%s\", C[0:%d], "
-        "T.Broadcast(T.reinterpret(\"int32\", A[0:4]), %d), ",
-        n, n, in->call, n, n);
-    rows_of_b(t, n);
+    ml_text_fmt(t,
+                "            C[0:%d] = T.call_llvm_pure_intrin(\"%sx%d\", \"%s\", C[0:%d], "
+                "T.Broadcast(T.reinterpret(\"int32\", A[0:%d]), %d), ",
+                n, in->c, n, in->call, n, in->taps, n);
+    rows_of_b(t, in);
+    ml_text_add(t, ")\n");
+}
+
+/* The same for two signed operands, where the instruction wants one without a sign: with
+ * 128 added to each element of A, and 128 times the elements of B taken off again. Sums
+ * wrap, so that this is exact. */
+static void dot_of_offsets(ml_Text *t, const ml_BuiltIn *in)
+{
+    int n = in->lanes;
+
+    dot_desc(t, in);
+    ml_text_fmt(t,
+                "            C[0:%d] = T.call_llvm_pure_intrin(\"%sx%d\", \"%s\", C[0:%d], "
+                "T.Broadcast(T.bitwise_xor(T.reinterpret(\"int32\", A[0:%d]), "
+                "T.int32(-2139062144)), %d), ",
+                n, in->c, n, in->call, n, in->taps, n);
+    rows_of_b(t, in);
+    ml_text_fmt(t,
+                ") - T.call_llvm_pure_intrin(\"%sx%d\", \"%s\", "
+                "T.Broadcast(T.int32(0), %d), T.Broadcast(T.int32(-2139062144), %d), ",
+                in->c, n, in->call, n, n);
+    rows_of_b(t, in);
     ml_text_add(t, ")\n");
 }
 
@@ -106,7 +131,7 @@ static void dot_of_vectors(ml_Text *t, const ml_BuiltIn *in)
         "T.reinterpret(\"%sx%d\", T.Broadcast(T.reinterpret(\"int32\", A[0:4]), %d)), "
         "T.reinterpret(\"%sx%d\", ",
         n, in->c, n, in->call, n, in->a, 4 * n, n, in->b, 4 * n);
-    rows_of_b(t, n);
+    rows_of_b(t, in);
     ml_text_add(t, "))\n");
 }
 
@@ -162,26 +187,38 @@ static void matmul_4x4x4(ml_Text *t, const ml_BuiltIn *in)
 
 /* ---- the table */
 
-#define X86_(nm, ta, n, fn)                                                                \
+#define X86_(nm, ta, tb, tc, n, tp, fn, sc)                                                \
     {                                                                                      \
-        nm, dot_of_integers, ta, "int8", "int32", n, fn, "global"                          \
+        nm, dot_of_integers, ta, tb, tc, n, tp, fn, "global", sc                           \
     }
+#define BYTES_(nm, ta, n, fn) X86_(nm, ta, "int8", "int32", n, 4, fn, "global")
 #define ARM_(nm, ta, tb, tc, fn)                                                           \
     {                                                                                      \
-        nm, dot_of_vectors, ta, tb, tc, 4, fn, "global"                                    \
+        nm, dot_of_vectors, ta, tb, tc, 4, 4, fn, "global", "global"                       \
     }
+#define BUSD "llvm.x86.avx512.vpdpbusd.512"
+#define BF16 "llvm.x86.avx512bf16.dpbf16ps.512"
 #define SDOT "llvm.aarch64.neon.sdot.v4i32.v16i8"
 #define UDOT "llvm.aarch64.neon.udot.v4i32.v16i8"
 #define DP4A_(nm, ta, tb, tc, sc)                                                          \
     {                                                                                      \
-        nm, dot_of_thread, ta, tb, tc, 1, "__dp4a", sc                                     \
+        nm, dot_of_thread, ta, tb, tc, 1, 4, "__dp4a", sc, "local"                         \
     }
 #define F32_ "float32", "float32", "float32"
 
 const ml_BuiltIn ml_built_in[ML_BUILT_IN] = {
-    X86_("dot_16x4_vnni", "uint8", 16, "llvm.x86.avx512.vpdpbusd.512"),
-    X86_("dot_8x4_avxvnni", "uint8", 8, "llvm.x86.avx512.vpdpbusd.256"),
-    X86_("dot_8x4_s8s8_avxvnniint8", "int8", 8, "llvm.x86.avx2.vpdpbssd.256"),
+    BYTES_("dot_16x4_vnni", "uint8", 16, BUSD),
+    X86_("dot_16x4_vnni_local", "uint8", "int8", "int32", 16, 4, BUSD, "local"),
+    BYTES_("dot_8x4_avxvnni", "uint8", 8, "llvm.x86.avx512.vpdpbusd.256"),
+    X86_("dot_8x4_avxvnni_local", "uint8", "int8", "int32", 8, 4,
+         "llvm.x86.avx512.vpdpbusd.256", "local"),
+    {"dot_16x4_s8s8_vnni", dot_of_offsets, "int8", "int8", "int32", 16, 4, BUSD, "global",
+     "global"},
+    {"dot_16x4_s8s8_vnni_local", dot_of_offsets, "int8", "int8", "int32", 16, 4, BUSD,
+     "global", "local"},
+    BYTES_("dot_8x4_s8s8_avxvnniint8", "int8", 8, "llvm.x86.avx2.vpdpbssd.256"),
+    X86_("dot_16x2_bf16", "bfloat16", "bfloat16", "float32", 16, 2, BF16, "global"),
+    X86_("dot_16x2_bf16_local", "bfloat16", "bfloat16", "float32", 16, 2, BF16, "local"),
     ARM_("sdot_4x4", "int8", "int8", "int32", SDOT),
     ARM_("dot_4x4_i8i8s32_sdot", "int8", "int8", "int32", SDOT),
     ARM_("udot_4x4", "uint8", "uint8", "uint32", UDOT),
@@ -194,6 +231,7 @@ const ml_BuiltIn ml_built_in[ML_BUILT_IN] = {
     DP4A_("dp4a_u8u8u32", "uint8", "uint8", "uint32", "shared"),
     DP4A_("dp4a_s8s8s32_local", "int8", "int8", "int32", "local"),
     DP4A_("dp4a_s8s8s32_global", "int8", "int8", "int32", "global"),
-    {"accel_matmul_4x4x4", matmul_4x4x4, F32_, 16, "", "global"},
-    {"accel_matmul_4x4x4_trans_b", matmul_4x4x4, F32_, 16, "trans_b", "global"},
+    {"accel_matmul_4x4x4", matmul_4x4x4, F32_, 16, 4, "", "global", "global"},
+    {"accel_matmul_4x4x4_trans_b", matmul_4x4x4, F32_, 16, 4, "trans_b", "global",
+     "global"},
 };

@@ -5,7 +5,7 @@
 
 #include "moonloop/primitives/intrin.h"
 
-enum { ML_BUILT_IN = 17 };
+enum { ML_BUILT_IN = 23 };
 
 typedef struct ml_BuiltIn ml_BuiltIn;
 struct ml_BuiltIn {
@@ -13,8 +13,10 @@ struct ml_BuiltIn {
     void (*text)(ml_Text *t, const ml_BuiltIn *in); /* a module: desc and impl */
     const char *a, *b, *c; /* dtypes of the operands and of the result */
     int lanes;             /* of the result */
+    int taps;              /* products that one lane takes in */
     const char *call;      /* the routine, where there is one */
     const char *scope;     /* of A and B */
+    const char *c_scope;   /* of C: "local" for accumulators in registers */
 };
 
 extern const ml_BuiltIn ml_built_in[ML_BUILT_IN];
