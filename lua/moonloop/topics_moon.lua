@@ -49,7 +49,8 @@ topic("moon.axis_separator", "between results of an index map: here a physical a
 
 -- ---- tensor intrinsics, reducers
 topic("moon.intrin(name [, desc, impl [, opts]])", "fetch or register a tensor intrinsic", [[
-With the name alone: a table of name, desc and impl (modules of one function), or an error; {allow_missing = true} gives nil. With desc and impl (functions, modules of one function or texts) the name is registered for tensorize: desc says what the instruction computes, impl what takes its place. Both are run on the same inputs and must agree; their blocks declare the same regions and touch nothing else. A known name needs {override = true}.]],
+With the name alone: a table of name, desc and impl (modules of one function), or an error; {allow_missing = true} gives nil. With desc and impl (functions, modules of one function or texts) the name is registered for tensorize: desc says what the instruction computes, impl what takes its place. Both are run on the same inputs and must agree; their blocks declare the same regions and touch nothing else. A known name needs {override = true}.
+An implementation calls an instruction with T.call_llvm_pure_intrin("int32x4", "llvm.x86.sse2.pmadd.wd", a, b): the type of the result, LLVM's name, operands as vectors of as many bits as it takes. What LLVM or the processor lacks is refused by its name when the kernel is compiled. What the interpreter has no routine for is not run when it is registered, and moon.check refuses it: examples/own_intrinsic.lua teaches one and compares the compiled kernel with the program as it was.]],
     [[
 local dot = moon.intrin("dot_16x4_vnni")
 print(dot.desc:script())

@@ -13,5 +13,6 @@ runs() { # name of the test, script, what it must say
 }
 
 runs a_tile_becomes_a_dot_product_of_bytes tensorize_vnni.lua '^ok: 13 steps'
+runs an_instruction_is_taught_from_lua own_intrinsic.lua '^ok: 5 steps'
 runs a_dot_product_is_summed_in_parts rfactor.lua '^ok: 8 steps'
 runs a_convolution_takes_other_layouts conv_layout.lua '^ok: padded channels, 10 steps'
