@@ -136,11 +136,28 @@ static LLVMValueRef load_at(ml_Cg *g, const Access *a, int64_t extra, unsigned n
     return tag(g, a, v);
 }
 
+/* Whether all lanes, also those that are off, lie in a buffer of registers: it is read and
+ * written as a whole, so that its vectors become values (a masked access would keep them in
+ * memory). */
+static bool in_registers(const Access *a, int64_t extra)
+{
+    int64_t size = ml_buffer_const_size(a->b), from;
+
+    if (a->b->scope.rank != ML_SCOPE_LOCAL || a->b->type.lanes != 1 || a->flat == NULL ||
+        a->flat->kind != ML_EXPR_INT)
+        return false;
+    from = a->flat->as.i + a->extra + extra;
+    return from >= 0 && from <= size - (int64_t)a->n;
+}
+
 static LLVMValueRef masked_load(ml_Cg *g, const Access *a, int64_t extra, LLVMValueRef mask)
 {
     LLVMTypeRef over[2] = {ml_cg_memory_type(g, a->lane, a->n), g->ptr};
     LLVMValueRef args[4];
 
+    if (in_registers(a, extra))
+        return L(BuildSelect)(g->b, mask, load_at(g, a, extra, a->n), L(ConstNull)(over[0]),
+                              "");
     args[0] = ml_cg_address(g, a->b, a->flat, a->b->type.lanes, a->extra + extra, false);
     args[1] = ml_cg_int(g, g->i32, 0, ml_cg_alignment(g, a->b, a->flat, a->extra + extra));
     args[2] = mask;
@@ -299,6 +316,11 @@ static void masked_store(ml_Cg *g, const Access *a, int64_t extra, LLVMValueRef 
     LLVMTypeRef over[2] = {L(TypeOf)(v), g->ptr};
     LLVMValueRef args[4] = {v};
 
+    if (in_registers(a, extra)) {
+        v = L(BuildSelect)(g->b, mask, v, load_at(g, a, extra, a->n), "");
+        store_at(g, a, extra, v);
+        return;
+    }
     args[1] = ml_cg_address(g, a->b, a->flat, a->b->type.lanes, a->extra + extra, false);
     args[2] = ml_cg_int(g, g->i32, 0, ml_cg_alignment(g, a->b, a->flat, a->extra + extra));
     args[3] = mask;

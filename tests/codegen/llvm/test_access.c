@@ -251,6 +251,35 @@ static void a_vector_reads_everything_before_it_writes(void **state)
               EXACT);
 }
 
+/* Vectors of registers are written as a whole: what lanes that are off held stays. */
+static void masked_accesses_of_registers_equal_the_interpreter(void **state)
+{
+    NEED_LLVM();
+    for (int n = 0; n <= 16; n += 5)
+        same_text(*state,
+                  ml_format(((Fix *)*state)->cx,
+                            HEAD(F32("A", 64) ", " F32(
+                                "B", 64)) "    L = T.decl_buffer((32,), "
+                                          "scope=\"local\")\n"
+                                          "    L[T.Ramp(0, 1, 32)] = A[T.Ramp(32, "
+                                          "1, 32)]\n"
+                                          "    for k in range(3):\n"
+                                          "        L.vstore([T.Ramp(16, 1, 16)], "
+                                          "L.vload([T.Ramp(16, 1, 16)], "
+                                          "predicate=T.Ramp(k, 1, 16) < "
+                                          "T.Broadcast(%d, 16)) + A[T.Ramp(k, 1, "
+                                          "16)], predicate=T.Ramp(0, 1, 16) < "
+                                          "T.Broadcast(%d, 16))\n"
+                                          "    L.vstore([T.Ramp(20, 1, 16)], "
+                                          "A[T.Ramp(7, 1, 16)], "
+                                          "predicate=T.Ramp(0, 1, 16) < "
+                                          "T.Broadcast(12, 16))\n"
+                                          "    B[T.Ramp(0, 1, 32)] = L[T.Ramp(0, "
+                                          "1, 32)]\n",
+                            n, n),
+                  EXACT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +293,7 @@ int main(void)
         TEST(rows_that_are_not_aligned_are_stored_right),
         TEST(views_and_two_dimensional_buffers_equal_the_interpreter),
         TEST(a_vector_reads_everything_before_it_writes),
+        TEST(masked_accesses_of_registers_equal_the_interpreter),
     };
 
     return MAIN(tests);
