@@ -300,13 +300,26 @@ LLVMValueRef ml_cg_load(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
 
 /* ---------------------------------------------------------------- stores */
 
+/* Whether the lanes fill aligned vectors of the machine, as stores past the caches must. */
+static bool is_whole(const ml_Cg *g, const Access *a, unsigned align)
+{
+    unsigned bytes = a->n * (unsigned)ml_dtype_bytes(a->lane),
+             v = g->ll->target.vector_bits / 8;
+
+    return (bytes == 16 || bytes == 32 || (bytes > 0 && bytes % v == 0)) &&
+           align >= (bytes < v ? bytes : v);
+}
+
 static void store_at(ml_Cg *g, const Access *a, int64_t extra, LLVMValueRef v)
 {
     LLVMValueRef at =
         ml_cg_address(g, a->b, a->flat, a->b->type.lanes, a->extra + extra, true);
     LLVMValueRef s = L(BuildStore)(g->b, v, at);
+    unsigned align = ml_cg_alignment(g, a->b, a->flat, a->extra + extra);
 
-    L(SetAlignment)(s, ml_cg_alignment(g, a->b, a->flat, a->extra + extra));
+    L(SetAlignment)(s, align);
+    if (g->streams && a->b->scope.rank == ML_SCOPE_GLOBAL && is_whole(g, a, align))
+        L(SetMetadata)(s, g->kind_stream, g->one_node);
     (void)tag(g, a, s);
 }
 

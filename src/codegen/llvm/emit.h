@@ -125,10 +125,12 @@ typedef struct ml_Cg {
     ml_Map *views; /* uid of a buffer declared over memory that exists -> itself */
     ml_Map *depth; /* uid of a loop variable -> its depth (as a pointer) */
     /* alias scopes */
-    uint32_t n_roots, kind_scope, kind_noalias, kind_loop;
+    uint32_t n_roots, kind_scope, kind_noalias, kind_loop, kind_stream;
     LLVMMetadataRef *scopes;
     LLVMValueRef *scope_list, *noalias_list;
     LLVMMetadataRef must_progress, no_unroll, no_vectorize, no_interleave;
+    LLVMValueRef one_node; /* the metadata !{i32 1} */
+    bool streams;          /* stores go past the caches (loop annotation non_temporal) */
     /* assertions by number */
     ML_VEC(const ml_Assert *) asserts;
     ml_Map *seen_exprs; /* of a walk at work */
@@ -256,6 +258,8 @@ void ml_cg_while(ml_Cg *g, const ml_While *w);
 void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
                 LLVMValueRef step, bool parallel);
 void ml_cg_parallel(ml_Cg *g, const ml_For *f);
+/* Whether the loop has that annotation, neither 0 nor false. */
+bool ml_cg_annotated(const ml_For *f, const char *key);
 LLVMBasicBlockRef ml_cg_block(ml_Cg *g, const char *name);
 void ml_cg_goto(ml_Cg *g, LLVMBasicBlockRef to);  /* unless the block has ended */
 void ml_cg_place(ml_Cg *g, LLVMBasicBlockRef bb); /* goes on there */

@@ -1,7 +1,9 @@
 /*
  * loop - loops: bottom-tested, induction in i64, a guard unless one iteration is proven.
  *
- * Source: lowering-and-codegen 7.3.
+ * Below a loop annotated non_temporal whole aligned vectors are stored past the caches; a
+ * fence at its end keeps their order for whoever reads them. Source: lowering-and-codegen
+ * 7.3.
  */
 #include "moonloop/codegen/llvm/emit.h"
 
@@ -13,6 +15,17 @@ void ml_cg_scope(ml_Cg *g, const ml_Stmt *s)
     if (!ml_cg_ended(g))
         ml_cg_free_down_to(g, frees);
     g->fn->frees.n = frees;
+}
+
+bool ml_cg_annotated(const ml_For *f, const char *key)
+{
+    const ml_Value *v = ml_dict_get(f->annotations, key);
+
+    if (v == NULL)
+        return false;
+    if (v->kind == ML_VAL_EXPR)
+        return ml_is_true(v->as.expr);
+    return (v->kind == ML_VAL_INT || v->kind == ML_VAL_BOOL) && v->as.i != 0;
 }
 
 static bool see_vector(const ml_Stmt *s, void *user)
@@ -55,6 +68,7 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
                       g->fn->frees.n, g->fn->loops ? g->fn->loops->depth + 1 : 1};
     LLVMValueRef phi = NULL, next, c;
     bool once = hi == NULL; /* a single iteration: no loop is needed */
+    bool streams = ml_cg_annotated(f, "non_temporal"), outer = g->streams;
     ml_ArithMark facts = ml_arith_save(g->ar);
     size_t mark;
 
@@ -71,7 +85,9 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
     g->fn->loops = &loop;
     if (f->annotations)
         ml_cg_prefetch(g, f);
+    g->streams |= streams;
     ml_cg_scope(g, f->body);
+    g->streams = outer;
     g->fn->loops = loop.up;
     ml_cg_goto(g, latch);
     ml_cg_place(g, latch);
@@ -91,6 +107,8 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
     ml_cg_memo_release(g, mark);
     ml_arith_restore(g->ar, facts);
     ml_cg_place(g, exit);
+    if (streams && !outer && g->ll->x86)
+        (void)ml_cg_intrinsic(g, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
 }
 
 void ml_cg_for(ml_Cg *g, const ml_For *f)

@@ -54,6 +54,8 @@ static LLVMMetadataRef named_node(ml_Cg *g, const char *name)
 
 static void set_types(ml_Cg *g)
 {
+    LLVMMetadataRef one;
+
     g->i1 = L(Int1TypeInContext)(g->lc);
     g->i8 = L(Int8TypeInContext)(g->lc);
     g->i16 = L(Int16TypeInContext)(g->lc);
@@ -67,6 +69,9 @@ static void set_types(ml_Cg *g)
     g->kind_scope = L(GetMDKindIDInContext)(g->lc, "alias.scope", 11);
     g->kind_noalias = L(GetMDKindIDInContext)(g->lc, "noalias", 7);
     g->kind_loop = L(GetMDKindIDInContext)(g->lc, "llvm.loop", 9);
+    g->kind_stream = L(GetMDKindIDInContext)(g->lc, "nontemporal", 11);
+    one = L(ValueAsMetadata)(ml_cg_int(g, g->i32, 0, 1));
+    g->one_node = L(MetadataAsValue)(g->lc, L(MDNodeInContext2)(g->lc, &one, 1));
     g->must_progress = named_node(g, "llvm.loop.mustprogress");
     g->no_unroll = named_node(g, "llvm.loop.unroll.disable");
     {

@@ -337,17 +337,6 @@ static LLVMValueRef emit_driver(ml_Cg *g, const ml_For *f, LLVMTypeRef env,
 
 /* ---------------------------------------------------------------- the caller */
 
-static bool annotated(const ml_For *f, const char *key)
-{
-    const ml_Value *v = ml_dict_get(f->annotations, key);
-
-    if (v == NULL)
-        return false;
-    if (v->kind == ML_VAL_EXPR)
-        return ml_is_true(v->as.expr);
-    return (v->kind == ML_VAL_INT || v->kind == ML_VAL_BOOL) && v->as.i != 0;
-}
-
 static void enter(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, LLVMValueRef driver,
                   LLVMValueRef run, LLVMValueRef e)
 {
@@ -417,8 +406,8 @@ void ml_cg_parallel(ml_Cg *g, const ml_For *f)
     run = emit_run(g, f, &c, env, ml_format(g->cx, "%s.run", name));
     if (g->failed)
         return;
-    driver = emit_driver(g, f, env, run, name, annotated(f, "uneven"),
-                         annotated(f, "stride_pattern"));
+    driver = emit_driver(g, f, env, run, name, ml_cg_annotated(f, "uneven"),
+                         ml_cg_annotated(f, "stride_pattern"));
     p = ml_cg_alloca(g, env, 64, "env");
     put(g, env, p, STATUS, ml_cg_int(g, g->i32, 0, INT32_MAX));
     put(g, env, p, COUNTER, ml_cg_i64(g, 0));

@@ -251,6 +251,33 @@ static void a_vector_reads_everything_before_it_writes(void **state)
               EXACT);
 }
 
+static void whole_vectors_go_past_the_caches_where_that_is_asked_for(void **state)
+{
+    Fix *x = *state;
+    const char *text = HEAD(F32("A", 2048) ", " F32("B", 2048) ", " F32(
+        "C", 2048)) "    for i in T.parallel(127, annotations={\"non_temporal\": 1}):\n"
+                    "        B[T.Ramp(i * 16, 1, 16)] = A[T.Ramp(i * 16, 1, 16)]\n"
+                    "        C[T.Ramp(i * 16 + 4, 1, 16)] = A[T.Ramp(i * 16, 1, 16)]\n"
+                    "    for i in range(1, annotations={\"non_temporal\": 0}):\n"
+                    "        B[T.Ramp(2032, 1, 16)] = A[T.Ramp(i * 16, 1, 16)]\n";
+    const ml_Func *f;
+    ml_CodeOpts o = {0};
+    ml_Text t = {0};
+    const char *at;
+
+    NEED_LLVM();
+    same_text(x, text, EXACT);
+    f = parse_func(x, text);
+    assert_true(ml_code_text(rig.ll, x->cx, &f, 1, &o, "llvm", &t));
+    at = strstr(ml_text_z(&t), "!nontemporal"); /* B's; C's are not aligned */
+    assert_non_null(at);
+    assert_null(strstr(at + 1, ", !nontemporal"));
+#if defined(__x86_64__)
+    assert_non_null(strstr(at, "call void @llvm.x86.sse.sfence()"));
+#endif
+    ml_text_free(&t);
+}
+
 /* Vectors of registers are written as a whole: what lanes that are off held stays. */
 static void masked_accesses_of_registers_equal_the_interpreter(void **state)
 {
@@ -293,6 +320,7 @@ int main(void)
         TEST(rows_that_are_not_aligned_are_stored_right),
         TEST(views_and_two_dimensional_buffers_equal_the_interpreter),
         TEST(a_vector_reads_everything_before_it_writes),
+        TEST(whole_vectors_go_past_the_caches_where_that_is_asked_for),
         TEST(masked_accesses_of_registers_equal_the_interpreter),
     };
 
