@@ -244,6 +244,10 @@ LLVMValueRef ml_cg_math2(ml_Cg *g, ml_OpId op, ml_Dtype t, unsigned n, LLVMValue
                          LLVMValueRef y);
 /* float32 by polynomials; NULL: there is none for it. */
 LLVMValueRef ml_cg_poly1(ml_Cg *g, ml_OpId op, unsigned n, LLVMValueRef x);
+/* e^x or 2^x of float32 by a table in registers; NULL: the processor or n does not allow. */
+LLVMValueRef ml_cg_exp_table(ml_Cg *g, unsigned n, LLVMValueRef x, bool two);
+/* The same of erf, from 0.85 on. */
+LLVMValueRef ml_cg_erf_table(ml_Cg *g, unsigned n, LLVMValueRef x);
 LLVMValueRef ml_cg_poly_pow(ml_Cg *g, unsigned n, LLVMValueRef x, LLVMValueRef y);
 /* Lane by lane through the C function of that name. */
 LLVMValueRef ml_cg_libm(ml_Cg *g, const char *name, unsigned n, LLVMValueRef x,

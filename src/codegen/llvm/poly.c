@@ -2,9 +2,10 @@
  * poly - float32 functions as polynomials, for scalars and vectors of any width.
  *
  * Errors found over the bit patterns (units in the last place; the tests hold the bounds):
- * exp 0.98, log 0.92, tanh 1.30, erf 1.09, sigmoid 2.4 (|x| <= 85), exp2, log2, sin, cos
- * and pow below 2. sin and cos of |x| >= 2^15 go to libm; pow computes in double. Source:
- * lowering-and-codegen 7.8; reductions after Cody and Waite.
+ * exp 0.98 (by the table of exp_table.c 0.79), log 0.92, tanh 1.30, erf 1.16, sigmoid 2.4
+ * (|x| <= 85), exp2, log2, sin, cos and pow below 2. sin and cos of |x| >= 2^15 go to
+ * libm; pow computes in double. Source: lowering-and-codegen 7.8; reductions after Cody and
+ * Waite.
  */
 #include "moonloop/codegen/llvm/emit.h"
 
@@ -140,7 +141,7 @@ static LLVMValueRef keep_nan(const Poly *p, LLVMValueRef x, LLVMValueRef v)
     return pick(p, test(p, LLVMRealUNO, x, x), x, v);
 }
 
-static LLVMValueRef exp_(const Poly *p, LLVMValueRef x)
+static LLVMValueRef exp_poly(const Poly *p, LLVMValueRef x)
 {
     LLVMValueRef y = clamp(p, x, -104.0, 89.0), n, r;
 
@@ -150,10 +151,20 @@ static LLVMValueRef exp_(const Poly *p, LLVMValueRef x)
     return keep_nan(p, x, exp_of(p, r, n));
 }
 
+static LLVMValueRef exp_(const Poly *p, LLVMValueRef x)
+{
+    LLVMValueRef y = ml_cg_exp_table(p->g, p->n, x, false);
+
+    return y ? y : exp_poly(p, x);
+}
+
 static LLVMValueRef exp2_(const Poly *p, LLVMValueRef x)
 {
-    LLVMValueRef y = clamp(p, x, -151.0, 129.0), n, r;
+    LLVMValueRef y = ml_cg_exp_table(p->g, p->n, x, true), n, r;
 
+    if (y)
+        return y;
+    y = clamp(p, x, -151.0, 129.0);
     n = ml_cg_intrinsic1(p->g, "llvm.rint", y);
     r = sub(p, y, n); /* exact */
     r = fma_(p, r, real(p, 0x1.62e43p-1), mul(p, r, real(p, -0x1.05c61p-29)));
@@ -218,7 +229,8 @@ static LLVMValueRef tanh_(const Poly *p, LLVMValueRef x)
     LLVMValueRef a = ml_cg_intrinsic1(p->g, "llvm.fabs", x), z = mul(p, a, a), near, far;
 
     near = fma_(p, mul(p, mul(p, a, z), horner(p, z, c, ML_COUNT(c))), real(p, 1.0), a);
-    far = add(p, exp_(p, add(p, a, a)), real(p, 1.0));
+    /* with the table's errors the difference below would be off by 1.36 */
+    far = add(p, exp_poly(p, add(p, a, a)), real(p, 1.0));
     far = p->g->api->BuildFDiv(p->g->b, real(p, 2.0), far, "");
     far = sub(p, real(p, 1.0), far);
     return sign_from(p, pick(p, test(p, LLVMRealOLT, a, real(p, 0.625)), near, far), x);
@@ -231,12 +243,17 @@ static LLVMValueRef erf_(const Poly *p, LLVMValueRef x)
     static const double t[] = {1.12863708,    0.635198057,     0.106159061,   -0.0236945767,
                                0.00361034693, -0.000314859441, 1.04332521e-05};
     LLVMValueRef a = ml_cg_intrinsic1(p->g, "llvm.fabs", x), near, far, b;
+    double edge;
 
     near = fma_(p, a, horner(p, mul(p, a, a), q, ML_COUNT(q)), a);
-    b = pick(p, test(p, LLVMRealOLT, a, real(p, 3.93)), a, real(p, 3.93));
-    far = exp_(p, neg(p, mul(p, b, horner(p, b, t, ML_COUNT(t)))));
-    far = sub(p, real(p, 1.0), far);
-    far = pick(p, test(p, LLVMRealOLT, a, real(p, 0.9)), near, far);
+    far = ml_cg_erf_table(p->g, p->n, a);
+    edge = far ? 0.875 : 0.9;
+    if (far == NULL) {
+        b = pick(p, test(p, LLVMRealOLT, a, real(p, 3.93)), a, real(p, 3.93));
+        far = exp_(p, neg(p, mul(p, b, horner(p, b, t, ML_COUNT(t)))));
+        far = sub(p, real(p, 1.0), far);
+    }
+    far = pick(p, test(p, LLVMRealOLT, a, real(p, edge)), near, far);
     return keep_nan(p, x, sign_from(p, far, x));
 }
 

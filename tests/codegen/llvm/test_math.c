@@ -35,7 +35,7 @@ static double exp10_(double v)
 static const Fn fns[] = {
     {ML_OP_EXP, 1.0, 0, exp},          {ML_OP_EXP2, 1.0, 0, exp2},
     {ML_OP_LOG, 0.95, 0, log},         {ML_OP_LOG2, 1.6, 0, log2},
-    {ML_OP_TANH, 1.35, 0, tanh},       {ML_OP_ERF, 1.12, 0, erf},
+    {ML_OP_TANH, 1.35, 0, tanh},       {ML_OP_ERF, 1.16, 0, erf},
     {ML_OP_SIGMOID, 2.5, 85, sigmoid}, {ML_OP_RSQRT, 1.0, 0, rsqrt},
     {ML_OP_SQRT, 0.5, 0, sqrt},        {ML_OP_SIN, 1.5, 0, sin},
     {ML_OP_COS, 1.5, 0, cos},          {ML_OP_TAN, LIBM, 0, tan},
