@@ -335,6 +335,7 @@ int main(int argc, char **argv)
     /* What a session starts to compile and run kernels; it wants nothing of a prompt. */
     if (argc == 2 && ml_streq(argv[1], "--worker"))
         return ml_worker_main(WORKER_FD);
+    ml_code_alone(); /* as the worker does: what is shown is what runs */
     ml_house_open();
     if (argc == 2 && ml_streq(argv[1], "--job"))
         return run_job(argv[0]);

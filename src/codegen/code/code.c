@@ -44,6 +44,18 @@ static const ml_BackendRow *row_of(const ml_Target *t)
     return find_row(ml_target_kinds[t->kind].backend);
 }
 
+static bool alone;
+
+void ml_code_alone(void)
+{
+    alone = true;
+}
+
+bool ml_code_is_alone(void)
+{
+    return alone;
+}
+
 const char *ml_code_find(const ml_Target *t)
 {
     return ml_backend_find(ml_target_kinds[t->kind].backend);

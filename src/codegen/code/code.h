@@ -83,6 +83,10 @@ extern const size_t ml_n_backends;
 const char *ml_backend_find(const char *name);
 
 /* ---- asking: the backend of the target's kind */
+/* From now on this process compiles for nobody else: options that a library keeps for all
+ * of a process may be set. Before the first ml_code_open. */
+void ml_code_alone(void);
+bool ml_code_is_alone(void);
 const char *ml_code_find(const ml_Target *t); /* as ml_backend_find */
 /* NULL: error no-target (what this build lacks, where a library was looked for, or what the
  * target lacks). */

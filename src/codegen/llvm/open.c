@@ -196,6 +196,24 @@ static char *given_or(ml_Llvm *ll, const char *given, char *(*host)(void))
     return p;
 }
 
+/* What lowering hands over has its addresses reduced and its instructions in order: these
+ * passes take a third of the time, and kernels are none the faster. They are switched off
+ * for all of a process, so only where nobody else compiles. Source: lowering-and-codegen
+ * 7.2. */
+static LLVMCodeGenOptLevel level_here(ml_Llvm *ll)
+{
+    static const char *const options[] = {"moonloop", "-disable-lsr", "-enable-misched=0",
+                                          "-disable-post-ra"};
+    static bool set; /* the library takes them once */
+
+    if (!ml_code_is_alone())
+        return LLVMCodeGenLevelDefault;
+    if (!set)
+        ll->api.ParseCommandLineOptions((int)ML_COUNT(options), options, NULL);
+    set = true;
+    return LLVMCodeGenLevelLess;
+}
+
 static bool make_target(ml_Ctx *cx, ml_Llvm *ll)
 {
     const ml_Target *t = &ll->target;
@@ -222,9 +240,9 @@ static bool make_target(ml_Ctx *cx, ml_Llvm *ll)
             ML_TEXT(ml_format(cx, "no code is made for the target %s", ll->triple)));
     ok = !ll->api.GetTargetFromTriple(ll->triple, &target, &why);
     if (ok)
-        ll->machine = ll->api.CreateTargetMachine(target, ll->triple, ll->cpu, ll->features,
-                                                  LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                                                  LLVMCodeModelDefault);
+        ll->machine =
+            ll->api.CreateTargetMachine(target, ll->triple, ll->cpu, ll->features,
+                                        level_here(ll), LLVMRelocPIC, LLVMCodeModelDefault);
     if (!ok || ll->machine == NULL)
         ml_fail(cx, ML_E_NO_TARGET,
                 ML_TEXT(ml_format(cx, "LLVM knows no machine for %s, %s%s%s", ll->triple,

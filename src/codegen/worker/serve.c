@@ -436,6 +436,7 @@ int ml_worker_main(int fd)
         fputs("moonloop --worker is started by moonloop itself\n", stderr);
         return 2;
     }
+    ml_code_alone();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN); /* the session decides; it kills the group */
     signal(SIGPIPE, SIG_IGN);
