@@ -251,6 +251,29 @@ static void a_vector_reads_everything_before_it_writes(void **state)
               EXACT);
 }
 
+static void squares_are_transposed_in_registers(void **state)
+{
+    static const char *const types[] = {"float32", "uint8", "float64", "float16",
+                                        "bfloat16"};
+    Fix *x = *state;
+
+    NEED_LLVM();
+    for (int w = 4; w <= 32; w *= 2)
+        for (size_t t = 0; t < ML_COUNT(types); t++)
+            same_text(
+                x,
+                ml_format(x->cx,
+                          HEAD("A: T.Buffer((%d, %d), \"%s\"), B: T.Buffer((%d, %d), "
+                               "\"%s\")") "    for i_0, j_0 in T.grid(2, 2):\n"
+                                          "        for i in T.unroll(%d):\n"
+                                          "            for j in T.vectorized(%d):\n"
+                                          "                B[i_0 * %d + i, j_0 * %d + "
+                                          "j] = A[j_0 * %d + j, i_0 * %d + i]\n",
+                          2 * w, 2 * w + 1, types[t], 2 * w, 2 * w, types[t], w, w, w, w, w,
+                          w),
+                EXACT);
+}
+
 static void whole_vectors_go_past_the_caches_where_that_is_asked_for(void **state)
 {
     Fix *x = *state;
@@ -307,6 +330,27 @@ static void masked_accesses_of_registers_equal_the_interpreter(void **state)
                   EXACT);
 }
 
+static void rows_turned_in_registers_equal_the_interpreter(void **state)
+{
+    static const char *const types[] = {"float32", "int8", "float64", "bool"};
+
+    NEED_LLVM();
+    for (size_t t = 0; t < ML_COUNT(types); t++)
+        for (int lanes = 4; lanes <= 64; lanes *= 2) {
+            int n = 41;
+
+            same_text(*state,
+                      ml_format(((Fix *)*state)->cx,
+                                HEAD("A: T.Buffer((%d,), \"%s\"), B: T.Buffer((%d,), "
+                                     "\"%s\")") "    for k in range(%d):\n"
+                                                "        B[T.Ramp(k * %d, 1, %d)] = "
+                                                "A[T.Ramp(k, %d, %d)]\n",
+                                n * lanes, types[t], n * lanes, types[t], n, lanes, lanes,
+                                n, lanes),
+                      EXACT);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,8 +364,10 @@ int main(void)
         TEST(rows_that_are_not_aligned_are_stored_right),
         TEST(views_and_two_dimensional_buffers_equal_the_interpreter),
         TEST(a_vector_reads_everything_before_it_writes),
+        TEST(squares_are_transposed_in_registers),
         TEST(whole_vectors_go_past_the_caches_where_that_is_asked_for),
         TEST(masked_accesses_of_registers_equal_the_interpreter),
+        TEST(rows_turned_in_registers_equal_the_interpreter),
     };
 
     return MAIN(tests);
