@@ -135,6 +135,7 @@ local why = {
     ["rfactor-loops"] = "The partial results are summed in loops that must be told apart from all others.",
     ["rfactor-shape"] = "Partial results can be combined only if the combination can be read off the block.",
     ["no-reducer"] = "Summing in parts is right for operations that are associative, with an identity.",
+    ["no-zeros"] = "An instance is left out only where its test tells, by the iters alone, that it adds nothing.",
     ["unknown-name"] = "Nothing near is taken instead; the nearest names are told.",
     ["lua-error"] = "The line is Lua, and Lua found it wrong.",
     ["no-target"] = "Code is made for one processor; for an unknown one none can be.",

@@ -121,6 +121,22 @@ const Program bytes = {
     "decompose_reduction(\"C\", \"k_0\")",
     2};
 
+/* A transposed convolution: an image with zeros between its elements. */
+const Program zeros = {
+    "zeros",
+    "X: T.Buffer((10, 10, 256), \"float32\"), W: T.Buffer((4, 4, 256, 128), \"float32\"), "
+    "Y: T.Buffer((16, 16, 128), \"float32\")",
+    "    for h, w, o, r, t, c in T.grid(16, 16, 128, 4, 4, 256):\n"
+    "        with T.block(\"Y\"):\n"
+    "            vh, vw, vo, vr, vt, vc = T.axis.remap(\"SSSRRR\", [h, w, o, r, t, c])\n"
+    "            with T.init():\n"
+    "                Y[vh, vw, vo] = T.float32(0)\n"
+    "            Y[vh, vw, vo] = Y[vh, vw, vo] + T.Select((vh + vr) % 2 == 0 and (vw + vt) "
+    "% "
+    "2 == 0, X[(vh + vr) // 2, (vw + vt) // 2, vc], T.float32(0)) * W[3 - vr, 3 - vt, vc, "
+    "vo]\n",
+    NULL, 1};
+
 /* Blocks that change what they read, with repeated arithmetic in their indices. */
 const Program update = {
     "update",

@@ -77,11 +77,31 @@ static void emit_arg(Gen *g, const Stage *s, const char *at, int in)
     fz_line(g, in, "%s[%s] = y%d", b->name, at, s->k);
 }
 
+/* What a transposed convolution adds: nothing but where a remainder of a reduce iter, and
+ * of another one, has some value. false: the stage has no reduce iter. */
+static bool emit_between_zeros(Gen *g, const Stage *s, const char *at, int in)
+{
+    const char *b = g->bufs[s->out].name, *type = g->bufs[s->out].dtype;
+    int r = s->n_it - 1, step = 2 + below(g, 3);
+    char zero[40], factor[40];
+
+    while (r >= 0 && !s->it[r].reduce)
+        r--;
+    if (r < 0)
+        return false;
+    fz_line(g, in, "%s[%s] = %s[%s] + T.Select((v%d * %d + v%d) %% %d == %d, %s, %s) * %s",
+            b, at, b, at, below(g, s->n_it), below(g, 3), r, step, below(g, step), s->value,
+            fz_literal(type, 0, zero), fz_literal(type, 1, factor));
+    return true;
+}
+
 static void emit_sum(Gen *g, const Stage *s, const char *at, int in)
 {
     const char *b = g->bufs[s->out].name, *type = g->bufs[s->out].dtype;
     char num[40];
 
+    if (ON(g, FZ_LET, 30) && emit_between_zeros(g, s, at, in))
+        return;
     fz_literal(type, 1, num);
     switch (ON(g, FZ_LET, 40) ? below(g, 5) : -1) {
     case 0: fz_line(g, in, "%s[%s] = %s[%s] - %s", b, at, b, at, s->value); break;

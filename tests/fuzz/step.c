@@ -562,6 +562,13 @@ static bool add_call(const View *v, int pick, ml_Text *out)
                     scope(v), below(v, 3));
         break;
     case 46: return fz_add_rolling(v, out);
+    case 47: /* of a sum, mostly */
+        b = leaf(v);
+        for (int k = 0; k < 6 && !b->init; k++)
+            b = leaf(v);
+        ml_text_fmt(out, "skip_zeros(\"%s\"%s)", name(v, &b->base),
+                    chance(v, 70) ? ", true" : "");
+        break;
     default: add_reindex_cache(v, out); break;
     }
     return true;
@@ -570,7 +577,7 @@ static bool add_call(const View *v, int pick, ml_Text *out)
 /* How often each pick is made. */
 static const uint8_t weights[] = {16, 9, 11, 3, 4, 4, 2,  4, 2, 2, 4, 1, 4, 2, 13, 11,
                                   7,  7, 8,  8, 9, 5, 3,  2, 1, 2, 1, 4, 5, 6, 5,  4,
-                                  5,  5, 2,  3, 3, 4, 12, 2, 3, 4, 2, 1, 2, 3, 9};
+                                  5,  5, 2,  3, 3, 4, 12, 2, 3, 4, 2, 1, 2, 3, 9,  8};
 enum { N_PICKS = sizeof weights };
 
 static bool is_kind(int pick) /* of a loop: parallel, vectorize, bind */
@@ -581,7 +588,7 @@ static bool is_kind(int pick) /* of a loop: parallel, vectorize, bind */
 static bool is_copy(int pick) /* or what moves one */
 {
     return pick == 14 || pick == 15 || pick == 18 || pick == 19 || pick == 12 ||
-           (pick >= 39 && pick != 43 && pick != 46);
+           (pick >= 39 && pick != 43 && pick < 46);
 }
 
 /* Every second schedule leaves half of the primitives out, so that what the others do to

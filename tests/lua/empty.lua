@@ -77,6 +77,7 @@ local rows = { -- step, "ok" or the code, words of the reason
     { 'decompose_reduction("R","R/k")', "not-reduction", "empty domain" },
     { 'rfactor("R/k",0)', "not-reduction", "empty domain" },
     { 'merge_reduction("C","R")', "has-init" },
+    { 'skip_zeros("R",true)', "no-zeros" },
     { 'blockize("B/i")', "ok" },
     { 'blockize("B/j")', "ok" },
     { 'blockize("R/k")', "not-reduction", "empty domain" },

@@ -19,7 +19,8 @@ static const char program[] =
     "F: T.Buffer((16,), \"float32\"), G: T.Buffer((20,), \"float32\"), W: T.Buffer((16,), "
     "\"float32\"),\n"
     "         P: T.Buffer((4,), \"uint8\"), Q: T.Buffer((16, 4), \"int8\"),\n"
-    "         R: T.Buffer((16,), \"int32\"), S: T.Buffer((16,), \"float32\")):\n"
+    "         R: T.Buffer((16,), \"int32\"), S: T.Buffer((16,), \"float32\"),\n"
+    "         K: T.Buffer((16,), \"float32\")):\n"
     "    D = T.alloc_buffer((16,), \"float32\")\n"
     "    B = T.alloc_buffer((16, 16), \"float32\")\n"
     "    C = T.alloc_buffer((16,), \"float32\")\n"
@@ -71,7 +72,12 @@ static const char program[] =
     "            vi, vk = T.axis.remap(\"SR\", [x, y])\n"
     "            T.reads(R[vi], P[vk], Q[vi, vk])\n"
     "            T.writes(R[vi])\n"
-    "            R[vi] = R[vi] + T.Cast(\"int32\", P[vk]) * T.Cast(\"int32\", Q[vi, vk])\n";
+    "            R[vi] = R[vi] + T.Cast(\"int32\", P[vk]) * T.Cast(\"int32\", Q[vi, vk])\n"
+    "    for a, b in T.grid(16, 4):\n"
+    "        with T.block(\"K\"):\n"
+    "            vi, vk = T.axis.remap(\"SR\", [a, b])\n"
+    "            K[vi] = K[vi] + T.Select((vi + vk) % 2 == 0, A[0, (vi + vk) // 2], "
+    "T.float32(0))\n";
 
 /* One call of each primitive that goes well on the program. */
 static const char *const calls[] = {
@@ -112,6 +118,7 @@ static const char *const calls[] = {
     "rfactor(\"C@2\", 0)",
     "blockize(\"C@2\")",
     "merge_reduction(\"S_init\", \"S\")",
+    "skip_zeros(\"K\")",
     "tensorize(\"x\", \"dot_16x4_vnni\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",
