@@ -41,6 +41,9 @@ typedef struct ml_Timing {
     double share, peak, nominal; /* of the machine's peak; NAN: not known */
     ml_Roof roof;
     double moved; /* share of the roof's bandwidth that the bytes take; NAN: not known */
+    double bound, of_bound; /* seconds that the machine needs: the roof, and where threads
+                               take part one empty parallel region; its share of the
+                               median. NAN: not known */
     bool has_roof, by_hand; /* by_hand: the user gave the peak */
     const char *rival;      /* name, or NULL */
     const char *no_rival;   /* why there is none, when one was asked for */

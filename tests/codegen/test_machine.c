@@ -161,30 +161,33 @@ static void the_nearer_roof_is_the_one_that_takes_longer(void **state)
     ml_Roof r;
 
     (void)state;
-    /* a product of 1024: 2.15 GFLOP, 12.6 MB: in L3, which was not measured: as memory */
-    r = ml_machine_roof(&m, ML_DT_F32, 4, 2147483648.0, 12582912.0);
+    /* a product of 1024: 2.15 GFLOP, 12.6 MB: in L3, which was not measured: as memory,
+     * where a third is written: at the speed of copies */
+    r = ml_machine_roof(&m, ML_DT_F32, 4, 2147483648.0, 12582912.0, 4194304.0);
     assert_int_equal(r.level, ML_MACHINE_L3);
     assert_false(r.memory);
-    assert_true(r.bandwidth == 20 * GIGA);
+    assert_true(r.bandwidth == 18 * GIGA);
     assert_true(fabs(r.intensity - 170.67) < 0.01);
     assert_true(fabs(r.limit - 2147483648.0 / (360 * GIGA)) < 1e-12);
-    /* a sum of 256 MB on one thread: 10 GB/s (copies are the best pattern) */
-    r = ml_machine_roof(&m, ML_DT_F32, 1, 67108864.0, 268435456.0);
+    /* a sum of 256 MB on one thread reads: 9 GB/s; a sixteenth written makes it 10 */
+    r = ml_machine_roof(&m, ML_DT_F32, 1, 67108864.0, 268435456.0, 4.0);
     assert_int_equal(r.level, ML_MACHINE_MEMORY);
     assert_true(r.memory);
+    assert_true(fabs(r.limit - 268435456.0 / (9 * GIGA)) < 1e-9);
+    r = ml_machine_roof(&m, ML_DT_F32, 1, 67108864.0, 268435456.0, 16777216.0);
     assert_true(fabs(r.limit - 268435456.0 / (10 * GIGA)) < 1e-9);
-    /* the same in the four L2s */
-    r = ml_machine_roof(&m, ML_DT_F32, 4, 786432.0, 3145728.0);
+    /* the same in the four L2s, of which only reading was measured */
+    r = ml_machine_roof(&m, ML_DT_F32, 4, 786432.0, 3145728.0, 1572864.0);
     assert_int_equal(r.level, ML_MACHINE_L2);
     assert_true(r.memory && r.bandwidth == 400 * GIGA);
     /* and on one thread, whose L2 is too small for it */
     assert_int_equal(ml_machine_level(&m, 1, 3145728.0), ML_MACHINE_L3);
     /* nothing moves, nothing is computed, no peak */
-    r = ml_machine_roof(&m, ML_DT_F32, 1, 100.0, 0.0);
+    r = ml_machine_roof(&m, ML_DT_F32, 1, 100.0, 0.0, 0.0);
     assert_true(isinf(r.intensity) && !r.memory && r.limit > 0);
-    r = ml_machine_roof(&m, ML_DT_I32, 1, 0.0, 0.0);
+    r = ml_machine_roof(&m, ML_DT_I32, 1, 0.0, 0.0, 0.0);
     assert_true(isnan(r.peak) && r.limit == 0 && !r.memory);
-    r = ml_machine_roof(&m, ML_DT_I32, 1, 1e9, 268435456.0);
+    r = ml_machine_roof(&m, ML_DT_I32, 1, 1e9, 268435456.0, 0.0);
     assert_true(r.memory && r.limit > 0);
 }
 

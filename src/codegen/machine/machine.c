@@ -132,14 +132,31 @@ double ml_machine_peak(const ml_Machine *m, ml_Dtype t, uint32_t threads)
     return k < 0 ? (double)NAN : scale * between(m, m->peak[k], threads);
 }
 
-double ml_machine_bandwidth(const ml_Machine *m, ml_MachineLevel l, uint32_t threads)
+/* The best of these patterns where they were measured, else of all that were. */
+static double best_stream(const ml_Machine *m, ml_MachineLevel l, uint32_t threads,
+                          int first, int last)
 {
     double best = (double)NAN;
 
-    for (int at = l; at < ML_MACHINE_LEVELS && isnan(best); at++)
-        for (int t = 0; t < ML_TRAFFICS; t++)
+    for (int at = l; at < ML_MACHINE_LEVELS && isnan(best); at++) {
+        for (int t = first; t <= last; t++)
             best = fmax(best, between(m, m->bandwidth[at][t], threads));
+        for (int t = 0; t < ML_TRAFFICS && isnan(best); t++)
+            best = fmax(best, between(m, m->bandwidth[at][t], threads));
+    }
     return best;
+}
+
+double ml_machine_bandwidth(const ml_Machine *m, ml_MachineLevel l, uint32_t threads)
+{
+    return best_stream(m, l, threads, 0, ML_TRAFFICS - 1);
+}
+
+double ml_machine_stream(const ml_Machine *m, ml_MachineLevel l, uint32_t threads,
+                         bool reads)
+{
+    return reads ? best_stream(m, l, threads, ML_TRAFFIC_READ, ML_TRAFFIC_READ)
+                 : best_stream(m, l, threads, ML_TRAFFIC_COPY, ML_TRAFFICS - 1);
 }
 
 ml_MachineLevel ml_machine_level(const ml_Machine *m, uint32_t threads, double bytes)
@@ -153,14 +170,14 @@ ml_MachineLevel ml_machine_level(const ml_Machine *m, uint32_t threads, double b
 }
 
 ml_Roof ml_machine_roof(const ml_Machine *m, ml_Dtype t, uint32_t threads, double flop,
-                        double bytes)
+                        double bytes, double written)
 {
     ml_Roof r = {.peak = ml_machine_peak(m, t, threads),
                  .level = ml_machine_level(m, threads, bytes),
                  .intensity = bytes > 0 ? flop / bytes : (double)INFINITY};
     double computing, moving;
 
-    r.bandwidth = ml_machine_bandwidth(m, r.level, threads);
+    r.bandwidth = ml_machine_stream(m, r.level, threads, 16 * written < bytes);
     computing = flop > 0 && r.peak > 0 ? flop / r.peak : 0;
     moving = bytes > 0 && r.bandwidth > 0 ? bytes / r.bandwidth : 0;
     r.memory = moving > computing;

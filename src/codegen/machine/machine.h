@@ -90,6 +90,9 @@ void ml_machine_set_peak(ml_Engine *e, double peak);
 double ml_machine_peak(const ml_Machine *m, ml_Dtype t, uint32_t threads);
 /* The best of all patterns; a level that was not measured counts as the next one. */
 double ml_machine_bandwidth(const ml_Machine *m, ml_MachineLevel l, uint32_t threads);
+/* The best of the patterns that write, or, where `reads`, of those that only read. */
+double ml_machine_stream(const ml_Machine *m, ml_MachineLevel l, uint32_t threads,
+                         bool reads);
 /* The innermost level that holds so many bytes, spread over the threads. */
 ml_MachineLevel ml_machine_level(const ml_Machine *m, uint32_t threads, double bytes);
 
@@ -101,12 +104,14 @@ typedef struct ml_Roof {
     ml_MachineLevel level; /* where the bytes fit */
     bool memory;           /* the bandwidth is the nearer roof */
 } ml_Roof;
+/* written: how many of the bytes are; less than a sixteenth counts as none. */
 ml_Roof ml_machine_roof(const ml_Machine *m, ml_Dtype t, uint32_t threads, double flop,
-                        double bytes);
+                        double bytes, double written);
 /* A share above this says that the peak was probed in a bad moment. */
 #define ML_SHARE_MOST 1.02
 /* rate / peak. Above ML_SHARE_MOST the peak is measured anew first, up to three times; the
- * largest counts. false: cx's error; *share NAN: no peak is known for the type. */
+ * largest counts. What stays above it is no share: the machine is busy, or the program
+ * leaves operations out. false: cx's error; *share NAN: no peak is known for the type. */
 bool ml_machine_share(ml_Ctx *cx, ml_Engine *e, ml_Dtype t, uint32_t threads, double rate,
                       double *share);
 

@@ -86,7 +86,7 @@ static void add_peak(const ml_Timing *r, int indent, ml_Text *t)
                     "is busy, or this computes less than the start");
         return;
     }
-    add_share(t, indent, r->share);
+    add_share(t, indent, r->by_hand ? r->share : fmin(1, r->share));
     ml_text_add(t, r->by_hand ? "the peak set by hand, " : "the measured peak, ");
     add_giga(t, r->peak);
     ml_text_add(t, " GFLOP/s");
@@ -135,10 +135,9 @@ static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
     if (moves && r->flop > 0 && r->t.median > 0) {
         ml_text_fmt(t, "\n%*s", indent, "");
         ml_text_rate(t, (ml_Amount){r->flop, false}, r->t.median);
-        if (!isnan(r->share))
+        if (r->share <= ML_SHARE_MOST) {
             ml_text_fmt(t, ", %.*f %% of the measured peak, ", r->share < 0.0995 ? 1 : 0,
-                        r->share * 100);
-        if (!isnan(r->share)) {
+                        fmin(1, r->share) * 100);
             add_giga(t, r->peak);
             ml_text_add(t, " GFLOP/s");
         }
