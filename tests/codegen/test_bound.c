@@ -193,6 +193,44 @@ static void a_sum_that_another_order_overflows_is_not_compared(void **state)
                      look(x, reduced(x, "float16", "T.float16(800)", "S[v]")).c.overflowed);
 }
 
+/* Loops of one iteration are gone through, and the sample is in step with no loop. */
+static void a_sample_is_spread_over_the_outer_loops(void **state)
+{
+    static const char *const text =
+        "@T.prim_func\n"
+        "def main(A: T.Buffer((192,), \"float32\"), C: T.Buffer((1, 4, 6, 8), "
+        "\"float32\")):\n"
+        "    for n, h, w, o in T.grid(1, 4, 6, 8):\n"
+        "        with T.block(\"C\"):\n"
+        "            vn, vh, vw, vo = T.axis.remap(\"SSSS\", [n, h, w, o])\n"
+        "            C[vn, vh, vw, vo] = A[vh * 48 + vw * 8 + vo] * T.float32(3)\n";
+    Fix *x = *state;
+    const ml_Func *f = parsed(x, text);
+    const ml_CheckOpts o = {.inputs = ML_FILL_RANDOM, .wide_one_in = 16};
+    ml_ParamRole roles[2];
+    ml_RunArg initial[2] = {0};
+    ml_WideRun w;
+    int n = 0, columns = 0;
+
+    ml_param_roles(x->cx, f, NULL, 0, roles);
+    assert_true(ml_inputs_make(x->cx, f, &o, roles, initial));
+    for (int64_t k = 0; k < 192; k++)
+        ml_tensor_set(initial[1].tensor, k, (double)NAN);
+    assert_true(ml_wide_run(x->cx, f, &o, roles, initial, ml_wide_interpret, NULL, &w));
+    assert_non_null(w.args);
+    for (int64_t k = 0; k < 192; k++)
+        if (isfinite(ml_tensor_get(w.args[1].tensor, k))) {
+            n++;
+            columns |= 1 << (k % 8);
+        }
+    assert_in_range(n, 192 / 20, 192 / 10);
+    assert_int_equal(columns, 255);
+    assert_true(isfinite(ml_tensor_get(w.args[1].tensor, 0)) &&
+                isfinite(ml_tensor_get(w.args[1].tensor, 191)));
+    ml_wide_free(&w);
+    ml_inputs_free(initial, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +240,7 @@ int main(void)
         TEST(what_is_computed_from_a_sum_carries_its_bound),
         TEST(programs_that_mean_nothing_in_another_type_are_bounded_by_their_size),
         TEST(a_sum_that_another_order_overflows_is_not_compared),
+        TEST(a_sample_is_spread_over_the_outer_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,8 @@ enum {
     LEAST_SECONDS = 10,
     MOST_SECONDS = 120,
     WIDE_INTERPRETED = 100000, /* iterations: to compile the wider type takes longer */
+    WIDE_MOST = 1 << 26,       /* iterations in the wider type, about */
+    QUICK_FROM = 1 << 27,      /* iterations of a start that takes long */
 };
 
 typedef struct Start {
@@ -123,8 +125,11 @@ static bool find_bounds(Start *s)
     bool here = !s->by || (!s->r->compiled && s->iterations < WIDE_INTERPRETED);
     ml_WideRun wide = {0};
 
-    if (s->by && s->iterations >= ML_INTERP_REFERENCE)
-        opts.wide_one_in = ML_WIDE_ONE_IN;
+    if (s->by && s->iterations >= ML_INTERP_REFERENCE) {
+        int64_t one_in = s->iterations / WIDE_MOST;
+
+        opts.wide_one_in = one_in > ML_WIDE_ONE_IN ? (uint32_t)one_in : ML_WIDE_ONE_IN;
+    }
     if (!ml_wide_run(s->cx, s->work->func, &opts, s->roles, s->initial,
                      here ? ml_wide_interpret : run_wide, s, &wide))
         return false;

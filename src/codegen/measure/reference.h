@@ -13,9 +13,8 @@
 enum {
     ML_INTERP_REFERENCE = 10000000, /* innermost iterations below which the reference is
                                        interpreted */
-    ML_WIDE_ONE_IN =
-        16, /* of the iterations of a start that is not interpreted, in the next
-                            wider type */
+    ML_WIDE_ONE_IN = 16, /* of the iterations of a start that is not interpreted, in the
+                            next wider type; fewer of them where there are very many */
 };
 
 /* Where what is not small is run. */

@@ -167,30 +167,57 @@ static bool see_place(const ml_Stmt *s, void *user)
     return false;
 }
 
-/* The outermost loop of a nest that makes outputs that nothing reads: its first iteration,
- * its last, and some between. */
+/* Whether iterations of the loop write their own elements of last outputs; extent: of it. */
+static bool is_apart(const ml_Widen *w, const ml_For *f, int64_t *extent)
+{
+    Nest n = {w, f->var, true};
+
+    if (f->kind == ML_FOR_THREAD || f->step ||
+        !ml_eval_size(f->extent, w->at.sizes, w->at.n_sizes, extent) || *extent < 1)
+        return false;
+    ml_stmt_visit(f->body, see_store, &n);
+    ml_stmt_visit(f->body, see_place, &n);
+    return n.apart;
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    return b ? gcd(b, a % b) : a;
+}
+
+/* The outermost loops of a nest that makes outputs that nothing reads, down to where they
+ * have iterations enough: the first of these, the last, and some between, that are in step
+ * with none of the loops. */
 static const ml_Stmt *sampled(ml_Widen *w, const ml_For *old, const ml_Stmt *now)
 {
-    Nest n = {w, old->var, true};
     ml_For f = *ml_as_for(now);
-    uint32_t one_in = w->sample ? w->sample->one_in : 0;
-    const ml_Expr *i = ml_var(w->cx, f.var), *end, *at;
-    int64_t extent;
+    int64_t one_in = w->sample ? w->sample->one_in : 0, all = 1, extent;
+    const ml_Expr *i = NULL, *at;
+    ml_Dtype type = f.var->type;
 
-    if (one_in < 2 || w->at.n_loops > 0 || old->kind == ML_FOR_THREAD || old->step ||
-        !ml_eval_size(old->extent, w->at.sizes, w->at.n_sizes, &extent) ||
-        extent / 2 < one_in)
+    if (one_in < 2)
         return now;
-    ml_stmt_visit(old->body, see_store, &n);
-    ml_stmt_visit(old->body, see_place, &n);
-    if (!n.apart)
+    for (uint32_t k = 0; k <= w->at.n_loops; k++) {
+        const ml_For *loop = k < w->at.n_loops ? w->at.loop[k] : old;
+        const ml_Expr *v = ml_var(w->cx, loop->var);
+
+        if (all / 2 >= one_in || !ml_dtype_eq(loop->var->type, type) ||
+            !is_apart(w, loop, &extent) || __builtin_mul_overflow(all, extent, &all) ||
+            all > INT32_MAX)
+            return now;
+        v = ml_sub(w->cx, v, loop->min);
+        i = i ? ml_add(w->cx, ml_mul(w->cx, i, ml_int(w->cx, type, extent)), v) : v;
+    }
+    if (all / 2 < one_in)
         return now;
-    end = ml_add(w->cx, f.min, ml_sub(w->cx, f.extent, ml_int(w->cx, i->type, 1)));
-    at = ml_floormod(w->cx, ml_sub(w->cx, end, i), ml_int(w->cx, i->type, one_in));
-    f.body = ml_if(
-        w->cx,
-        ml_or(w->cx, ml_eq(w->cx, i, f.min), ml_eq(w->cx, at, ml_int(w->cx, i->type, 0))),
-        f.body, NULL);
+    while (gcd(all, one_in) > 1)
+        one_in++;
+    at = ml_floormod(w->cx, ml_sub(w->cx, ml_int(w->cx, type, all - 1), i),
+                     ml_int(w->cx, type, one_in));
+    f.body = ml_if(w->cx,
+                   ml_or(w->cx, ml_eq(w->cx, i, ml_int(w->cx, type, 0)),
+                         ml_eq(w->cx, at, ml_int(w->cx, type, 0))),
+                   f.body, NULL);
     return ml_for_from(w->cx, &f);
 }
 

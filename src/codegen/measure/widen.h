@@ -23,7 +23,7 @@ typedef struct ml_Wide {
 
 /* Which part of the elements is computed where that saves time. */
 typedef struct ml_WideSample {
-    uint32_t one_in;  /* outermost iterations; 0 or 1: all of them */
+    uint32_t one_in;  /* iterations of the outermost loops; 0 or 1: all of them */
     const bool *last; /* per parameter: written, and read by nothing */
 } ml_WideSample;
 
