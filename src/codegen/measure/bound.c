@@ -157,11 +157,13 @@ static void bound_by_wide(ml_Ctx *cx, bool sampled, double terms, ml_Tensor *sta
             continue; /* what is not written, or beyond both types, is the start's */
         if (d > apart && !out->by_start)
             apart = d;
+        out->compared++;
         if (!out->by_start && fabs(v) <= ml_dtype_fmax(start->type))
             ml_tensor_set(start, k, v);
     }
-    out->bound =
-        fmax(fmax(TIMES * apart, carried), ULPS * ml_ulp_at(start->type, out->magnitude));
+    carried = fmax(carried, ULPS * ml_ulp_at(start->type, out->magnitude));
+    out->agrees = !out->by_start && out->compared > 0 && apart <= carried;
+    out->bound = fmax(TIMES * apart, carried);
 }
 
 void ml_bounds_find(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *roles,

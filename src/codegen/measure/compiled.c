@@ -66,7 +66,8 @@ static void keep_reference(Check *c)
 
 static bool make_reference(Check *c, int64_t iterations)
 {
-    const ml_StartRun by = {c->w, c->target, REFERENCE_SECONDS, 0};
+    const ml_StartRun by = {
+        .worker = c->w, .target = c->target, .limit = REFERENCE_SECONDS};
 
     c->runs->ref_compiled = iterations >= ML_INTERP_REFERENCE;
     if (find_reference(c))

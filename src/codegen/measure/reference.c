@@ -53,20 +53,29 @@ static double seconds_of(int64_t iterations)
     return iterations == ML_INF ? 0 : (double)iterations / PER_SECOND;
 }
 
-static bool compile(Start *s)
+static bool run(Start *s, const ml_Work *work, bool contract, ml_JobResult *job)
 {
     const ml_Run run = {.worker = s->by->worker,
                         .target = s->by->target,
-                        .work = s->work,
+                        .work = work,
                         .func = s->work->func,
                         .roles = s->roles,
+                        .contract = contract,
                         .limit = s->limit};
-    ml_JobResult job;
 
     s->r->compiled = true;
-    if (!ml_run_compiled(s->cx, &run, s->initial, s->r->v, &job))
+    if (!ml_run_compiled(s->cx, &run, s->initial, s->r->v, job))
         return false;
-    s->r->seconds = job.run_seconds;
+    s->r->seconds = job->run_seconds;
+    return true;
+}
+
+static bool compile(Start *s)
+{
+    ml_JobResult job;
+
+    if (!run(s, s->work, false, &job))
+        return false;
     if (job.ok)
         return true;
     if (job.code != ML_E_WORKER_TIMEOUT || !job.phase || !ml_streq(job.phase, "run"))
@@ -138,6 +147,30 @@ static bool find_bounds(Start *s)
     return true;
 }
 
+static bool is_vouched_for(const Start *s)
+{
+    for (uint32_t k = 0; k < s->r->n; k++)
+        if (s->roles[k].written && (s->r->bounds[k].exact || !s->r->bounds[k].agrees))
+            return false;
+    return true;
+}
+
+/* false: the start itself is to be run. */
+static bool run_quick(Start *s)
+{
+    ml_JobResult job;
+
+    if (!s->by || !s->by->quick || s->iterations < QUICK_FROM)
+        return false;
+    if (run(s, s->by->quick, true, &job) && job.ok && find_bounds(s) && is_vouched_for(s))
+        return true;
+    ml_error_clear(s->cx); /* an interruption is found again */
+    ml_inputs_free(s->r->v, s->r->n);
+    memset(s->r->v, 0, s->r->n * sizeof *s->r->v);
+    memset(s->r->bounds, 0, s->r->n * sizeof *s->r->bounds);
+    return false;
+}
+
 ml_Reference *ml_reference_make(ml_Ctx *cx, const ml_Work *start, const ml_CheckOpts *opts,
                                 const ml_ParamRole *roles, const ml_RunArg *initial,
                                 const ml_StartRun *by)
@@ -148,6 +181,8 @@ ml_Reference *ml_reference_make(ml_Ctx *cx, const ml_Work *start, const ml_Check
     if (!(s.limit > 0))
         s.limit = fmin(fmax(seconds_of(n), LEAST_SECONDS), MOST_SECONDS);
     s.r = ml_reference_new(start->func->n_params);
+    if (run_quick(&s))
+        return s.r;
     if ((by && n >= ML_INTERP_REFERENCE ? compile(&s) : interpret(&s)) && find_bounds(&s))
         return s.r;
     ml_reference_free(s.r);

@@ -21,7 +21,10 @@ enum {
 typedef struct ml_StartRun {
     ml_Worker *worker;
     const ml_Target *target;
-    double limit;  /* seconds; 0: by the iterations that are known of, 10 to 120 */
+    double limit;         /* seconds; 0: by the iterations that are known of, 10 to 120 */
+    const ml_Work *quick; /* a faster version, or NULL: where the start takes long, what it
+                             leaves counts, if samples of the start in the wider type
+                             agree with it */
     int64_t steps; /* of the interpreter; more (a loop without bounds) are compiled code's;
                       0: no limit */
 } ml_StartRun;
