@@ -12,8 +12,13 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define LONG_SAMPLE 0.02 /* seconds */
-#define HOPELESS    3.0  /* times the best, of a single call */
+#define LONG_SAMPLE 0.02  /* seconds */
+#define LONG_CALL   0.005 /* seconds of a call from which on every call counts */
+#define HOPELESS    3.0   /* times the best, of a single call */
+#define TOO_SLOW    2.0   /* the same of a long one, the first */
+#define VERY_LONG   0.02  /* seconds of a call of which less is hopeless already: */
+#define SLOWER      1.3   /* times the best, the first */
+#define CONTENDER   1.1   /* times the best, of who is sampled to the end */
 
 typedef struct Plan {
     double warm, sample, total, limit; /* seconds */
@@ -158,20 +163,42 @@ static bool settled(const ml_Samples *s)
     return ml_mad(v, s->n, m) < 0.01 * m;
 }
 
-/* Runs it once, and then until it is warm; how many calls a sample has. *once: what a call
- * takes at most; *sample: a first sample, or NAN. */
-static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, int32_t *status,
-                        double *once, double *sample)
+/* Times the best, from which on a call says that there is no hope. */
+static double hopeless(double call)
 {
+    return call > VERY_LONG ? SLOWER : call > LONG_CALL ? TOO_SLOW : HOPELESS;
+}
+
+/* Runs it once, and then until it is warm; how many calls a sample has. *once: what a call
+ * takes at most; *sample: a first sample, or NAN. A first call that is long and says that
+ * best (0: none) is out of reach is the only one, unless it was put aside meanwhile. */
+static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, double best,
+                        int32_t *status, double *once, double *sample)
+{
+    const uint64_t before = switches();
     double begin = clock_now(), t = batch(k, 1, status);
 
+    *once = t;
+    *sample = (double)NAN;
+    if (best > 0 && t > LONG_CALL && t > hopeless(t) * best && switches() == before)
+        return 1;
     while (clock_now() - begin < p->warm && *status == 0)
         t = fmin(t, batch(k, 1, status));
     if (t < 0.3 && *status == 0) /* the first call found cold pages and sleeping threads */
         t = fmin(t, batch(k, 1, status));
     *once = t;
-    *sample = (double)NAN;
     return cold ? 1 : calls_for(k, p->sample, t, status, sample);
+}
+
+/* A long call is a good sample by itself: of a search fewer are needed, and the quicker of
+ * those that warmed it up is the first. */
+static bool shorten(Plan *p, ml_TimingMode mode, double once)
+{
+    if (mode != ML_TIMING_TUNE && mode != ML_TIMING_TURN)
+        return false;
+    p->least = once > 0.02 ? 1 : once > 0.01 ? 2 : 3;
+    p->least += mode == ML_TIMING_TUNE;
+    return true;
 }
 
 static bool done(const Plan *p, const ml_Samples *s, double spent)
@@ -190,19 +217,23 @@ void ml_time_kernel(const ml_Kernel *k, const ml_Sampling *how, ml_Samples *out)
     const size_t n_cold = how->n_cold;
     Plan p = plan_of(mode);
     double begin, least = (double)INFINITY, empty = overhead(), once, first;
+    const bool races = mode == ML_TIMING_TUNE && best > 0;
     uint64_t calls, retakes = 0;
 
     memset(out, 0, sizeof *out);
-    calls = warm_up(k, &p, n_cold > 0, &out->status, &once, &first);
+    calls = warm_up(k, &p, n_cold > 0, races && !n_cold ? best : 0, &out->status, &once,
+                    &first);
     if (out->status)
         return;
-    if (mode == ML_TIMING_TUNE && best > 0 && once > HOPELESS * best) {
+    if (races && !n_cold && once > hopeless(once) * best) {
         out->v[out->n++] = once;
         out->given_up = true;
         return;
     }
     if (n_cold)
-        p.least *= 4;    /* a sample is a single call */
+        p.least *= 4; /* a sample is a single call */
+    else if (once > LONG_CALL && shorten(&p, mode, once))
+        first = once;
     if (how->runs > 0) { /* the caller's number, however long that takes */
         p.least = p.most = how->runs;
         p.limit = (double)INFINITY;
@@ -210,7 +241,8 @@ void ml_time_kernel(const ml_Kernel *k, const ml_Sampling *how, ml_Samples *out)
     begin = clock_now();
     if (!isnan(first))
         out->v[out->n++] = least = fmax(first - empty, 0.01 * first);
-    while (!done(&p, out, clock_now() - begin)) {
+    out->given_up = races && !n_cold && once > LONG_CALL && least > CONTENDER * best;
+    while (!out->given_up && !done(&p, out, clock_now() - begin)) {
         uint64_t before;
         double t;
 
@@ -228,9 +260,6 @@ void ml_time_kernel(const ml_Kernel *k, const ml_Sampling *how, ml_Samples *out)
         t = fmax(t - empty, 0.01 * t);
         out->v[out->n++] = t;
         least = fmin(least, t);
-        if (mode == ML_TIMING_TUNE && best > 0 && out->n >= 2 && least > 1.5 * best) {
-            out->given_up = true;
-            break;
-        }
+        out->given_up = races && out->n >= 2 && least > 1.5 * best;
     }
 }
