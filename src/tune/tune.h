@@ -74,6 +74,7 @@ typedef struct ml_TuneStatus {
     double flop;
     double elapsed, rate, eta; /* seconds; candidates per second; eta NAN: not known yet */
     double search_seconds, build_seconds, run_seconds;
+    int64_t disturbed;   /* times that results were timed again for a neighbour's sake */
     bool exhausted;      /* no further program was found in the space */
     const char *warning; /* records are kept in memory only, and why; NULL */
 } ml_TuneStatus;

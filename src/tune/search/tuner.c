@@ -167,6 +167,7 @@ void ml_tuner_free(ml_Tuner *t)
             ml_made_free(&s->built[m]);
         ml_worker_free(s->w);
     }
+    ml_held_free(t);
     ml_turns_free(t);
     ml_log_stop(t);
     ml_workset_free(t->set);
@@ -186,14 +187,15 @@ void ml_tuner_free(ml_Tuner *t)
 
 static ml_Job job_of(const ml_Tuner *t, const Made *m, bool run)
 {
-    double best = t->valid.n ? t->valid.v[0].seconds : 0;
+    double best = ml_held_best(t);
     double slow = 5 * t->start_seconds; /* what is slower than the start is no find */
 
     return (ml_Job){.binary = m->program,
                     .func = t->func->name,
                     .target = t->target,
                     .set = t->set,
-                    .want = run ? ML_WANT_CHECK | ML_WANT_TIMES : ML_WANT_OBJECT,
+                    .want = ML_WANT_KEEP |
+                            (run ? ML_WANT_CHECK | ML_WANT_TIMES : ML_WANT_OBJECT),
                     .timing = ML_TIMING_TUNE,
                     .best = best,
                     .compile_limit = 30,
@@ -206,7 +208,7 @@ static size_t in_work(const ml_Tuner *t)
 
     for (size_t k = 0; k < t->n_slots; k++)
         n += t->slot[k].n_built + (t->slot[k].doing != SLOT_IDLE);
-    return n;
+    return n + t->n_held;
 }
 
 static bool any_doing(const ml_Tuner *t, int what)
@@ -215,6 +217,26 @@ static bool any_doing(const ml_Tuner *t, int what)
         if ((int)t->slot[k].doing == what)
             return true;
     return false;
+}
+
+static bool is_idle(const ml_Tuner *t)
+{
+    for (size_t k = 0; k < t->n_slots; k++)
+        if (t->slot[k].doing != SLOT_IDLE)
+            return false;
+    return true;
+}
+
+/* Whether a program is timed, whatever for. */
+static bool is_timing(const ml_Tuner *t)
+{
+    return any_doing(t, SLOT_RUN) || any_doing(t, SLOT_GUARD) || any_doing(t, SLOT_AGAIN);
+}
+
+/* Whether something is left that is no record and waits for nothing else. */
+static bool only_held(const ml_Tuner *t)
+{
+    return t->n_held > 0 && in_work(t) == t->n_held;
 }
 
 static bool out_of_time(const ml_Tuner *t)
@@ -263,16 +285,19 @@ static bool start_run(ml_Tuner *t, ml_Ctx *cx, Slot *s)
     return send(t, cx, s, true);
 }
 
-/* Everything runs at once, but one timing at a time. */
+/* Everything runs at once, but one timing at a time; what is held is looked at between. */
 static bool assign_shared(ml_Tuner *t, ml_Ctx *cx)
 {
+    if ((ml_held_due(t) || (only_held(t) && !wants_more(t))) && !is_timing(t) &&
+        !ml_held_next(t, cx))
+        return false;
     for (size_t k = 0; k < t->n_slots; k++) {
         Slot *s = &t->slot[k];
         bool ok = true;
 
         if (s->doing != SLOT_IDLE)
             continue;
-        if (s->n_built > 0 && !any_doing(t, SLOT_RUN))
+        if (s->n_built > 0 && !is_timing(t) && !ml_held_due(t))
             ok = start_run(t, cx, s);
         else if (s->n_built < ML_AHEAD && wants_more(t))
             ok = start_build(t, cx, s);
@@ -294,9 +319,13 @@ static bool assign_exclusive(ml_Tuner *t, ml_Ctx *cx)
             !start_build(t, cx, s))
             return false;
     }
-    if (any_doing(t, SLOT_BUILD) || any_doing(t, SLOT_RUN))
+    if (any_doing(t, SLOT_BUILD) || is_timing(t))
         return true;
     t->timing = false;
+    if (ml_held_due(t) || (only_held(t) && !wants_more(t))) {
+        t->timing = true;
+        return ml_held_next(t, cx);
+    }
     for (size_t k = 0; k < t->n_slots; k++)
         if (t->slot[k].n_built > 0) {
             t->timing = true;
@@ -353,6 +382,11 @@ static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
     spent = ml_clock() - s->since;
     *(build ? &t->st.build_seconds : &t->st.run_seconds) += spent;
     free(r.object.v);
+    if (s->doing == SLOT_GUARD || s->doing == SLOT_AGAIN) {
+        ml_held_take(t, s, &r);
+        s->doing = SLOT_IDLE;
+        return true;
+    }
     if (s->doing == SLOT_TURN) {
         s->doing = SLOT_IDLE;
         ml_turns_take(t, &r, killed(&r));
@@ -367,7 +401,11 @@ static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
         s->built[s->n_built++] = s->at;
         return true;
     }
-    ml_records_put(t, &s->at, &r, build ? 0 : least(&r));
+    if (r.ok && least(&r) > 0) {
+        ml_held_add(t, s, least(&r));
+        return true;
+    }
+    ml_records_put(t, &s->at, &r, 0);
     ml_made_free(&s->at);
     return true;
 }
@@ -417,6 +455,7 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
 
     if (!ml_poll_cancel(t->tmp)) {
         ml_error_clear(t->tmp);
+        ml_held_flush(t);
         return ML_TUNE_CANCELLED;
     }
     if (t->st.done >= t->st.total && in_work(t) == 0 && !ml_turns_wanted(t))
@@ -442,7 +481,7 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
             return more ? ML_TUNE_MORE : ML_TUNE_DONE;
         }
     }
-    if (ok)
+    if (ok && !is_idle(t)) /* else there is something to begin */
         ok = wait_for(t, cx, seconds);
     ml_release(t->tmp, mark);
     return ok ? ML_TUNE_MORE : failed(cx);

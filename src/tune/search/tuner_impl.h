@@ -69,13 +69,20 @@ typedef struct Finalist {
 
 typedef struct Slot {
     ml_Worker *w;
-    enum { SLOT_IDLE, SLOT_BUILD, SLOT_RUN, SLOT_TURN } doing;
+    enum { SLOT_IDLE, SLOT_BUILD, SLOT_RUN, SLOT_TURN, SLOT_GUARD, SLOT_AGAIN } doing;
     Made at; /* in work */
     double since;
     Made built[ML_BLOCK];
     size_t n_built;
     int ended; /* times in a row that the worker ended without a result */
 } Slot;
+
+/* A result that is no record yet, or the program that later timings are judged by. */
+typedef struct Held {
+    Made m;
+    Slot *slot; /* whose worker has built it */
+    double seconds;
+} Held;
 
 /* A set of numbers. */
 typedef struct Seen {
@@ -118,6 +125,10 @@ struct ml_Tuner {
 
     Slot slot[ML_MAX_WORKERS];
     size_t n_slots;
+    Held held[ML_BLOCK], guard; /* guard.seconds 0: there is none yet */
+    size_t n_held, again;       /* again: the next that is timed once more */
+    int looks;                  /* that found the machine disturbed, since held_since */
+    double held_since;
     bool exclusive, timing; /* exclusive: nothing else runs while a candidate is timed */
     ml_WorkSet *set;
     bool ready;               /* reference and arguments are there */
@@ -167,6 +178,17 @@ void ml_best_update(ml_Tuner *t);
 ml_DbQuery ml_records_key(const ml_Tuner *t);
 void ml_log_start(ml_Tuner *t);
 void ml_log_stop(ml_Tuner *t);
+
+/* held.c: results before they are records. */
+double ml_held_best(const ml_Tuner *t); /* seconds, records counted; 0: there is none */
+/* Takes over what the slot was at; at most ML_BLOCK of them. */
+void ml_held_add(ml_Tuner *t, Slot *s, double seconds);
+bool ml_held_due(const ml_Tuner *t);
+/* Begins the next timing that tells whether they can be believed. */
+bool ml_held_next(ml_Tuner *t, ml_Ctx *cx);
+void ml_held_take(ml_Tuner *t, Slot *s, const ml_JobResult *r);
+void ml_held_flush(ml_Tuner *t); /* makes them records as they are */
+void ml_held_free(ml_Tuner *t);
 
 /* turns.c: the contest at the end. */
 bool ml_turns_wanted(const ml_Tuner *t);

@@ -4,9 +4,10 @@
  * A search scores by the least of a few samples, and the least of many such scores is
  * partly luck. So when it ends, the first five are run by turns, A B C D E A B ..., nothing
  * else running. Of a turn's few samples the least counts, so that a moment's disturbance is
- * none; over the turns the median, since what disturbs the machine for longer disturbs all
- * of them. The least of these wins. The winner of an earlier contest takes part. Source:
- * auto-scheduler 16.
+ * none; over the turns the lower quartile, since what disturbs the machine for longer
+ * disturbs all of them, but not alike: who uses one thread gains by it. While even that is
+ * far above what the search measured, the contest goes on. The least of these wins. The
+ * winner of an earlier contest takes part. Source: auto-scheduler 16.
  */
 #include "moonloop/tune/search/tuner_impl.h"
 
@@ -18,8 +19,12 @@ enum {
     ROUNDS = 9,
     LEAST_ROUNDS = 4,
     TURN_MS = 300, /* for all of it, or SHARE of the search; the least rounds at any rate */
+    PATIENCE = 5,  /* times that, where the machine is disturbed */
 };
-#define SHARE 0.1
+#define SHARE     0.1
+#define DISTURBED 1.15 /* times what the search measured */
+#define LONG_RUN  0.01 /* seconds; of such programs none that is WORSE takes part */
+#define WORSE     1.1  /* times the first */
 
 /* Whether nobody new is among the first: a contest has places for four and the winner of
  * the one before. */
@@ -68,21 +73,45 @@ static void choose(ml_Tuner *t)
 
     if (before)
         enter(t, before);
-    for (size_t k = 0; k < t->valid.n && t->n_final < ML_FINAL; k++)
-        if (&t->valid.v[k] != before)
-            enter(t, &t->valid.v[k]);
+    for (size_t k = 0; k < t->valid.n && t->n_final < ML_FINAL; k++) {
+        const Measured *m = &t->valid.v[k];
+
+        if (k > 0 && m->seconds > LONG_RUN && m->seconds > WORSE * t->valid.v[0].seconds)
+            break;
+        if (m != before)
+            enter(t, m);
+    }
     t->turns_begin = ml_clock();
 }
 
-static bool is_over(const ml_Tuner *t)
+/* What a finalist's turns say; sorts them. */
+static double score(Finalist *f)
 {
-    double now = ml_clock();
+    (void)ml_median(f->least.v, f->least.n);
+    return f->least.n ? f->least.v[(f->least.n - 1) / 4] : (double)INFINITY;
+}
+
+static bool is_disturbed(ml_Tuner *t)
+{
+    double best = (double)INFINITY;
+
+    for (size_t k = 0; k < t->n_final; k++)
+        best = fmin(best, score(&t->final[k]));
+    return best > DISTURBED * t->valid.v[0].seconds;
+}
+
+static bool is_over(ml_Tuner *t)
+{
+    double spent = ml_clock() - t->turns_begin;
     double budget = fmax(1e-3 * TURN_MS, SHARE * (t->turns_begin - t->begin));
+    size_t rounds = t->turns / t->n_final;
 
     if (t->turns % t->n_final != 0)
         return false;
-    return t->turns >= ROUNDS * t->n_final ||
-           (t->turns >= LEAST_ROUNDS * t->n_final && now - t->turns_begin >= budget);
+    if (rounds < ROUNDS && (rounds < LEAST_ROUNDS || spent < budget))
+        return false;
+    return rounds >= (size_t)PATIENCE * ROUNDS || spent >= PATIENCE * budget ||
+           !is_disturbed(t);
 }
 
 static void put_median(ml_Tuner *t, const ml_DbTurn *turn)
@@ -105,7 +134,7 @@ static void decide(ml_Tuner *t)
 
         if (f->failed || f->least.n == 0)
             continue;
-        v[n++] = (ml_DbTurn){f->record, ml_median(f->least.v, f->least.n), f->samples};
+        v[n++] = (ml_DbTurn){f->record, score(f), f->samples};
         turns += (int64_t)f->least.n;
     }
     if (n < 2)
@@ -172,7 +201,6 @@ void ml_turns_take(ml_Tuner *t, const ml_JobResult *r, bool again)
         ml_push(t->keep, &f->least, least);
         f->samples += (int64_t)r->n_samples;
     }
-    t->st.run_seconds += ml_clock() - t->slot[0].since;
 }
 
 void ml_turns_free(ml_Tuner *t)
