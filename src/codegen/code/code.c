@@ -3,6 +3,8 @@
 
 #include "config.h"
 
+#include <ctype.h>
+
 /* Rows that this build lacks name nothing: HAVE_... is 0 or 1. */
 #define DECLARE_1(name) extern const ml_Backend ml_backend_##name;
 #define DECLARE_0(name)
@@ -146,4 +148,39 @@ void ml_linked_free(ml_Linked *l)
 {
     if (l)
         l->by->unlink(l);
+}
+
+/* ---- names */
+
+bool ml_code_is_c_name(const char *z)
+{
+    static const char *const words[] = {
+        "auto",         "break",     "case",      "char",
+        "const",        "continue",  "default",   "do",
+        "double",       "else",      "enum",      "extern",
+        "float",        "for",       "goto",      "if",
+        "inline",       "int",       "long",      "register",
+        "restrict",     "return",    "short",     "signed",
+        "sizeof",       "static",    "struct",    "switch",
+        "typedef",      "union",     "unsigned",  "void",
+        "volatile",     "while",     "bool",      "true",
+        "false",        "asm",       "typeof",    "alignas",
+        "alignof",      "nullptr",   "constexpr", "class",
+        "new",          "delete",    "this",      "template",
+        "operator",     "private",   "public",    "using",
+        "virtual",      "namespace", "try",       "catch",
+        "throw",        "friend",    "export",    "typename",
+        "mutable",      "explicit",  "protected", "static_assert",
+        "thread_local", "decltype",  "noexcept",  "and",
+        "or",           "not",       "xor"};
+
+    if (!isalpha((unsigned char)*z) && *z != '_')
+        return false;
+    for (const char *c = z; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_')
+            return false;
+    for (size_t k = 0; k < ML_COUNT(words); k++)
+        if (ml_streq(words[k], z))
+            return false;
+    return true;
 }

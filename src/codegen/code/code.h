@@ -104,6 +104,8 @@ const char *ml_code_saved(const ml_Target *t, const char *suffix);
  * known. Compiles once more, with lines: instructions are the same. */
 uint32_t ml_code_line_at(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
                          const ml_CodeOpts *o, const char *symbol, int64_t offset);
+/* C and C++ take the text as the name of a function: no keyword, letters and digits. */
+bool ml_code_is_c_name(const char *z);
 
 /* Objects linked into this process. */
 ML_GIVES ml_Linked *ml_code_link(ml_Codegen *c, ml_Ctx *cx, const void *object, size_t n);
