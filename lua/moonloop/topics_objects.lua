@@ -107,7 +107,7 @@ local kernel = "local k <close> = moon.build(s)\n"
 topic("kernel:time([opts])", "time the kernel on inputs of its own: a table as of moon.time", "opts: shape, seed, cold, report, limit, runs.", kernel .. "print(k:time({runs = 3}).runs)")
 topic("kernel:asm()", "its machine code as text", "", kernel .. 'print(#k:asm() > 0)')
 topic("kernel:llvm([opts])", "its LLVM code as text; {opt = true}: after the optimizer", "", kernel .. 'print(k:llvm():match("define[^\\n]*@f_call") ~= nil or #k:llvm() > 0)')
-topic("kernel:source()", "its source in CUDA or C: comes with a later version", "It raises not-yet or not-supported.", kernel .. "print((pcall(k.source, k)))")
+topic("kernel:source()", "its source in C as text", "One C11 file that gcc and clang compile, alone.", kernel .. 'print(k:source():match("%w+_body"))')
 topic("kernel:save(path)", "write it: .o .so .s .ll .h, by the suffix", "", kernel .. 'k:save("mm.s")\nprint(io.open("mm.s"):read("l"))')
 fields("kernel", "local x <close> = moon.build(s)", {
     { "name", "the name of its function" }, { "params", "its parameters, in order of the call" }, { "threads", "how many threads its parallel loops use" },

@@ -112,6 +112,8 @@ static void say_version(ml_Text *t)
     for (const ml_BackendRow *b = ml_backends; b < ml_backends + ml_n_backends; b++) {
         bool found = ml_backend_find(b->name) != NULL;
 
+        if (b->backend && !b->backend->object)
+            continue; /* a part of the program */
         ml_text_fmt(t, " · %s%s%s%s", found ? "" : "no ", b->title, found ? " " : "",
                     found ? b->release : "");
     }
@@ -124,7 +126,9 @@ static void say_features(ml_Text *t)
                 ML_GIT_DESCRIPTION, ML_LUA_VERSION, readline_version(),
                 HAVE_GRAPHVIZ ? ML_GRAPHVIZ_VERSION : "none");
     for (const ml_BackendRow *b = ml_backends; b < ml_backends + ml_n_backends; b++)
-        ml_text_fmt(t, "%s=%s\n", b->name, ml_backend_find(b->name) ? b->release : "none");
+        if (!b->backend || b->backend->object)
+            ml_text_fmt(t, "%s=%s\n", b->name,
+                        ml_backend_find(b->name) ? b->release : "none");
     ml_text_fmt(t, "cuda=none\nxgboost=none\nsqlite=%s\nopenmp=%s\n", ML_SQLITE_VERSION,
                 openmp_name());
 }

@@ -67,8 +67,13 @@ ml_Codegen *ml_code_open(ml_Ctx *cx, const ml_Target *t)
 {
     const ml_BackendRow *row = row_of(t);
 
-    if (row && row->backend)
-        return row->backend->open(cx, t);
+    if (row && row->backend) {
+        ml_Codegen *c = row->backend->open(cx, t);
+
+        if (c)
+            c->kind = &ml_target_kinds[t->kind];
+        return c;
+    }
     ml_fail(cx, ML_E_NO_TARGET,
             ML_TEXT(row ? row->without
                         : ml_format(cx, "no code is made for the target %s",
@@ -94,17 +99,36 @@ bool ml_code_object(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t 
     return c->by->object(c, cx, fs, n, o, out);
 }
 
-bool ml_code_text(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
-                  const ml_CodeOpts *o, const char *name, ml_Text *out)
+/* A text by name or suffix: of the backend of the kind, or of one that prints (for CPUs,
+ * so far); *from: whose. */
+static const ml_CodeText *find_text(const ml_TargetKind *kind, const char *name,
+                                    const char *suffix, const ml_Backend **from)
 {
-    const ml_Backend *by = c->by;
+    for (size_t r = 0; r < ml_n_backends; r++) {
+        const ml_Backend *b = ml_backends[r].backend;
+        bool own = kind->backend && ml_streq(ml_backends[r].name, kind->backend);
+
+        if (b == NULL || !(own || (!b->object && kind->pipeline == ML_PIPE_CPU)))
+            continue;
+        *from = b;
+        for (size_t k = 0; k < b->n_texts; k++)
+            if (name ? ml_streq(b->texts[k].name, name)
+                     : b->texts[k].suffix && ml_streq(b->texts[k].suffix, suffix))
+                return &b->texts[k];
+    }
+    return NULL;
+}
+
+static bool no_text(const ml_Codegen *c, ml_Ctx *cx, const char *name)
+{
     ml_Text have = {0};
 
-    for (size_t k = 0; k < by->n_texts; k++)
-        if (ml_streq(by->texts[k].name, name))
-            return by->text(c, cx, fs, n, o, &by->texts[k], out);
-    for (size_t k = 0; k < by->n_texts; k++)
-        ml_text_fmt(&have, "%s%s", k ? ", " : "", by->texts[k].name);
+    for (size_t r = 0; r < ml_n_backends; r++) {
+        const ml_Backend *b = ml_backends[r].backend;
+
+        for (size_t k = 0; b && (b == c->by || !b->object) && k < b->n_texts; k++)
+            ml_text_fmt(&have, "%s%s", have.n ? ", " : "", b->texts[k].name);
+    }
     ml_fail(cx, ML_E_NO_TARGET,
             ML_TEXT(ml_format(cx, "no text is named %s for this target: %s", name,
                               ml_text_z(&have))));
@@ -112,17 +136,21 @@ bool ml_code_text(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
     return false;
 }
 
+bool ml_code_text(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
+                  const ml_CodeOpts *o, const char *name, ml_Text *out)
+{
+    const ml_Backend *from = NULL;
+    const ml_CodeText *text = find_text(c->kind, name, NULL, &from);
+
+    return text ? from->text(c, cx, fs, n, o, text, out) : no_text(c, cx, name);
+}
+
 const char *ml_code_saved(const ml_Target *t, const char *suffix)
 {
-    const ml_BackendRow *row = row_of(t);
+    const ml_Backend *from;
+    const ml_CodeText *text = find_text(&ml_target_kinds[t->kind], NULL, suffix, &from);
 
-    for (size_t k = 0; row && row->backend && k < row->backend->n_texts; k++) {
-        const ml_CodeText *text = &row->backend->texts[k];
-
-        if (text->suffix && ml_streq(text->suffix, suffix))
-            return text->name;
-    }
-    return NULL;
+    return text ? text->name : NULL;
 }
 
 uint32_t ml_code_line_at(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,

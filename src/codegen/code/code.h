@@ -41,6 +41,7 @@ typedef struct ml_Backend ml_Backend;
 typedef struct
     ml_Codegen { /* one that is open for a target; it begins what the backend has */
     const ml_Backend *by;
+    const ml_TargetKind *kind;
 } ml_Codegen;
 typedef struct ml_Linked { /* an object in this process; likewise */
     const ml_Backend *by;
@@ -56,7 +57,7 @@ struct ml_Backend {
     ml_Codegen *(*open)(ml_Ctx *cx, const ml_Target *t); /* NULL: error no-target */
     void (*close)(ml_Codegen *c);
     const char *(*version)(const ml_Codegen *c); /* "19.1.7" */
-    /* The functions as one module; symbols NAME_body and NAME_call each. */
+    /* The functions as one module; symbols NAME_body and NAME_call each. NULL: it prints. */
     bool (*object)(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
                    const ml_CodeOpts *o, ml_Bytes *out);
     const ml_CodeText *texts;
@@ -95,10 +96,11 @@ void ml_code_close(ml_Codegen *c); /* NULL is fine */
 const char *ml_code_version(const ml_Codegen *c);
 bool ml_code_object(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
                     const ml_CodeOpts *o, ml_Bytes *out);
-/* The text of that name; false: the error says which there are. */
+/* The text of that name, of the target's backend or of one that prints for its pipeline;
+ * false: the error says which there are. */
 bool ml_code_text(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
                   const ml_CodeOpts *o, const char *name, ml_Text *out);
-/* The text that files of that suffix hold: its name; NULL: none of the target's backend. */
+/* The text that files of that suffix hold: its name; NULL: there is none. */
 const char *ml_code_saved(const ml_Target *t, const char *suffix);
 /* Program line of the instruction `offset` bytes after `symbol` (a crash address), 0: not
  * known. Compiles once more, with lines: instructions are the same. */

@@ -1,5 +1,5 @@
-/* cmd_code - :ir :llvm :asm: the focus after lowering, as LLVM sees it, as the machine
- * does. Source: interaction 4, 8; lowering-and-codegen 1.2. */
+/* cmd_code - :ir :llvm :c :asm: the focus after lowering, as LLVM sees it, as C, as the
+ * machine does. Source: interaction 4, 8; lowering-and-codegen 1.2. */
 #include "moonloop/core/json/data.h"
 #include "moonloop/work/fact/fact.h"
 #include "moonloop/work/work.h"
@@ -287,7 +287,31 @@ bool cmd_llvm(ml_Session *ss, const ml_Words *w)
     text = compiled_text(ss, &c, name, true);
     if (text == NULL)
         return code_fail(ss, &c);
-    ml_page(ss, text);
+    ml_page_code(ss, text, "");
+    ml_ctx_unref(c.cx);
+    return true;
+}
+
+bool cmd_c(ml_Session *ss, const ml_Words *w)
+{
+    int against = -1;
+    const char *text;
+    Code c;
+
+    for (size_t k = 0; k < w->n; k++)
+        if (!ml_streq(w->v[k], "--diff") || against >= 0)
+            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                    ":c takes --diff [VERSION], not %s", w->v[k]);
+        else if (!read_against(ss, w, &k, &against))
+            return false;
+    if (against >= 0)
+        return code_diff(ss, against, llvm_text, "c");
+    if (!code_begin(ss, &c) || !code_for_host(ss, &c))
+        return false;
+    text = compiled_text(ss, &c, "c", false);
+    if (text == NULL)
+        return code_fail(ss, &c);
+    ml_page_code(ss, text, "");
     ml_ctx_unref(c.cx);
     return true;
 }

@@ -190,8 +190,7 @@ static int kernel_llvm(lua_State *L)
 
 static int kernel_source(lua_State *L)
 {
-    check_kernel(L, 1);
-    return ml_lua_fail(L, ML_E_NOT_YET, "k:source (C and CUDA C)");
+    return push_code(L, check_kernel(L, 1), "c");
 }
 
 /* k:save(path): .o .so .s .ll .h */
