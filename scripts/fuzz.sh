@@ -60,6 +60,16 @@ for p in "$@"; do
         wait "$pid" || bad=1
     done
 done
+# Versions printed as C, each a compiler's time.
+for p in "$@"; do
+    case $p in *fuzz_schedule) ;; *) continue ;; esac
+    case $p in /*) program=$p ;; *) program=./$p ;; esac
+    for cc in gcc clang; do
+        [ -z "$faults" ] && command -v $cc >/dev/null || continue
+        echo "fuzz: $p $((n / 100 + 1)) $seed compile=2, printed for $cc"
+        FZ_CC=$cc "$program" $((n / 100 + 1)) "$seed" compile=2 </dev/null || bad=1
+    done
+done
 [ "$n" -lt 100 ] || sum_counts "$out"/fuzz_schedule.* 2>/dev/null
 echo "fuzz: $n of each (lowered programs and sessions: a tenth) in $((SECONDS - started)) s: $([ $bad = 0 ] && echo 'nothing found' || echo 'FAILURES, see above')"
 exit $bad

@@ -3,6 +3,7 @@
 
 #include "runner.h"
 
+#include "codegen/printed.h"
 #include "moonloop/codegen/lower/lower.h"
 #include "moonloop/primitives/call/render.h"
 
@@ -11,6 +12,13 @@
 #include <unistd.h>
 
 enum { CANARY = 0xc5 };
+
+static const char *print_for; /* the compiler of C; NULL: LLVM */
+
+void fz_print_for(const char *cc)
+{
+    print_for = cc;
+}
 
 static struct Compiler {
     bool tried, there;
@@ -310,7 +318,11 @@ static const char *compile_and_run(Job *j, const ml_Signature *sig, bool *ran)
     const char *kind;
 
     fz_phase("code generation");
-    if (!ml_code_object(j->ll, c->cx, &j->body, 1, &j->opts, &object)) {
+    if (print_for ? !printed_object(print_for, j->ll, c->cx, j->body, &j->opts, c->pick,
+                                    &object, &c->detail)
+                  : !ml_code_object(j->ll, c->cx, &j->body, 1, &j->opts, &object)) {
+        if (ml_error(c->cx) == NULL)
+            return "compiled-printed";
         if (ml_error(c->cx)->code != ML_E_NOT_SUPPORTED)
             return refused(c, "code generation");
         if (c->stats)

@@ -47,6 +47,8 @@ const char *fz_compile(FzCompile *c, bool *ran);
 /* Whether there is a compiler; opened at the first call. What is missing goes to why. */
 bool fz_compiler(const char **why);
 void fz_compiler_close(void);
+/* From now on what is compiled is printed as C and goes through this command; NULL: LLVM. */
+void fz_print_for(const char *cc);
 
 /* A crash of this process prints the trial at work and what it was about. */
 void fz_watch(const FzTrial *t);

@@ -3,6 +3,7 @@
  *
  *   fuzz_schedule N SEED           N programs; exit 1 and a shrunk script at each failure
  *   fuzz_schedule N SEED compile=K one in K last versions is compiled and run (10; 0: none)
+ *                                  (FZ_CC=COMMAND in the environment: printed as C for it)
  *   fuzz_schedule N SEED refused   what is refused is tried again without the conditions: a
  *                                  table of refusals that were not needed; FZ_SHOW=CODE
  *                                  in the environment shows the programs (empty: all codes)
@@ -206,8 +207,10 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    int status = run(argc, argv);
+    int status;
 
+    fz_print_for(getenv("FZ_CC"));
+    status = run(argc, argv);
     fz_compiler_close();
     return status;
 }

@@ -7,6 +7,7 @@
 #define ML_TESTS_RUN_LLVM_H
 
 #include "../build.h"
+#include "../printed.h"
 
 #include "moonloop/codegen/code/code.h"
 #include "moonloop/codegen/runtime/runtime.h"
@@ -17,6 +18,7 @@
 typedef struct Rig {
     ml_Ctx *cx;
     ml_Codegen *ll;
+    const char *print_for; /* a compiler of C that the programs go through; NULL: LLVM */
 } Rig;
 
 static Rig rig;
@@ -27,6 +29,7 @@ static inline int rig_up(void **state)
 
     (void)state;
     rig.cx = ml_ctx_new(0);
+    rig.print_for = rig.print_for ? rig.print_for : getenv("ML_PRINT_FOR");
     if (ml_backend_find("llvm"))
         rig.ll = ml_code_open(rig.cx, &t);
     if (ml_backend_find("llvm") && !rig.ll) {
@@ -44,6 +47,13 @@ static inline int rig_down(void **state)
     return 0;
 }
 
+#define LLVM_ONLY()                                                                        \
+    do {                                                                                   \
+        if (rig.print_for) {                                                               \
+            print_message("skip: it is about LLVM's code alone\n");                        \
+            skip();                                                                        \
+        }                                                                                  \
+    } while (0)
 #define NEED_LLVM()                                                                        \
     do {                                                                                   \
         if (rig.ll == NULL) {                                                              \
@@ -71,12 +81,58 @@ static inline const ml_Func *parse_func(Fix *x, const char *text)
     return p.mod->funcs[0];
 }
 
+static inline const ml_Stmt *with_spans(ml_Ctx *cx, const ml_Stmt *s, void *user)
+{
+    static const ml_Span span = {.file = "test", .line = 1, .col = 1, .end_line = 1};
+    const ml_Mapper m = {.stmt = with_spans};
+
+    (void)user;
+    return ml_stmt_at(cx, ml_stmt_map(cx, s, &m), &span);
+}
+
+/* As a pass wants it: with places in a text. */
+static inline const ml_Func *placed(Fix *x, const ml_Func *f)
+{
+    ml_ParseOpts opts = {.spelling = -1};
+    ml_Text t = {0};
+    ml_Parsed p;
+
+    ml_print_func(x->cx, &t, f, NULL);
+    p = ml_parse(x->cx, ml_str(ml_text_z(&t)), &opts);
+    ml_text_free(&t);
+    if (p.mod)
+        return p.mod->funcs[0];
+    ml_error_clear(x->cx);
+    return ml_func_with_body(x->cx, f, with_spans(x->cx, f->body, NULL));
+}
+
+/* Of LLVM, or, under print_for, of what is lowered, printed as C and compiled. All tests run
+ * so with ML_PRINT_FOR=gcc in the environment; those of MAIN_TWICE always, too. */
+static inline bool object_of(Fix *x, const ml_Func *f, const ml_CodeOpts *o, ml_Bytes *obj)
+{
+    const char *cc = rig.print_for;
+    ml_Target t = ml_target_host();
+    ml_Lower lo = {.cx = x->cx, .opts = ml_lower_defaults(&t)};
+    ml_Text said = {0};
+    bool ok;
+
+    if (cc == NULL)
+        return ml_code_object(rig.ll, x->cx, &f, 1, o, obj);
+    f = ml_lower(&lo, placed(x, f), NULL, NULL, NULL);
+    if (f == NULL)
+        fail_msg("%s", error_text(x));
+    ok = printed_object(cc, rig.ll, x->cx, f, o, f->n_params, obj, &said);
+    if (!ok && ml_error(x->cx) == NULL)
+        fail_msg("%s", ml_text_z(&said));
+    return ok;
+}
+
 static inline ml_Linked *compile(Fix *x, const ml_Func *f, const ml_CodeOpts *o)
 {
     ml_Bytes obj;
     ml_Linked *l;
 
-    if (!ml_code_object(rig.ll, x->cx, &f, 1, o, &obj))
+    if (!object_of(x, f, o, &obj))
         fail_msg("%s", error_text(x));
     l = ml_code_link(rig.ll, x->cx, obj.v, obj.n);
     free(obj.v);
@@ -170,5 +226,11 @@ static inline void same_text(Fix *x, const char *text, ml_Tolerance tol)
 #define EXACT   ((ml_Tolerance){.exact = true})
 #define CLOSE   ((ml_Tolerance){.rtol = 1e-5, .atol = 1e-5})
 #define MAIN(t) cmocka_run_group_tests((t), rig_up, rig_down)
+/* As machine code, and printed as C for gcc, where that is. */
+#define MAIN_TWICE(t)                                                                      \
+    (MAIN(t) ||                                                                            \
+     (printed_has("gcc") ? (rig.print_for = "gcc",                                         \
+                            cmocka_run_group_tests_name("as C", (t), rig_up, rig_down))    \
+                         : (print_message("skip as C: there is no gcc\n"), 0)))
 
 #endif

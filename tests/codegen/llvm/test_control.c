@@ -166,6 +166,7 @@ static void memory_beyond_the_limit_ends_the_call(void **state)
     const ml_Func *f;
 
     NEED_LLVM();
+    LLVM_ONLY();
     f = parse_func(
         x,
         HEAD(
@@ -266,6 +267,7 @@ static void parallel_loops_equal_the_interpreter(void **state)
                                         ", annotations={\"stride_pattern\": 1}"};
 
     NEED_LLVM();
+    LLVM_ONLY();
     for (int extent = 1; extent <= 37; extent += 6)
         for (size_t k = 0; k < ML_COUNT(extra); k++)
             for (uint32_t threads = 0; threads <= 4; threads += 2) {
@@ -384,5 +386,5 @@ int main(void)
         TEST(what_cannot_be_compiled_is_refused_by_name),
     };
 
-    return MAIN(tests);
+    return MAIN_TWICE(tests);
 }

@@ -50,5 +50,5 @@ int main(void)
         TEST(float16_is_converted_without_f16c),
     };
 
-    return MAIN(tests);
+    return MAIN_TWICE(tests);
 }

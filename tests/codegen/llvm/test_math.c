@@ -107,6 +107,7 @@ static void every_function_is_within_its_error(void **state)
     ml_CodeOpts o = {0};
 
     NEED_LLVM();
+    LLVM_ONLY();
     for (size_t k = 0; k < ML_COUNT(fns); k++) {
         Worst w = {0, 0, 0};
         for (unsigned lanes = 16; lanes == 16 || lanes == 1; lanes -= 15) {
@@ -168,6 +169,7 @@ static void powers_are_within_their_error(void **state)
     double worst = 0;
 
     NEED_LLVM();
+    LLVM_ONLY();
     f = program2(x, ML_OP_POW, ML_DT_F32, 16, 4096);
     l = compile(x, f, &o);
     fn = kernel(x, l, "main");

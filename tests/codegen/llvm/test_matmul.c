@@ -67,5 +67,5 @@ int main(void)
         TEST(accumulators_stay_in_registers),
     };
 
-    return MAIN(tests);
+    return MAIN_TWICE(tests);
 }
