@@ -6,40 +6,7 @@
 
 #include "moonloop/core/script/script.h"
 
-#include <ctype.h>
-
 /* ---------------------------------------------------------------- names and types */
-
-static bool plain_name(const char *z)
-{
-    if (!isalpha((unsigned char)*z) && *z != '_')
-        return false;
-    for (; *z; z++)
-        if (!isalnum((unsigned char)*z) && *z != '_')
-            return false;
-    return true;
-}
-
-static bool c_keyword(const char *z)
-{
-    static const char *const words[] = {
-        "auto",     "break",    "case",     "char",     "const",   "continue",
-        "default",  "do",       "double",   "else",     "enum",    "extern",
-        "float",    "for",      "goto",     "if",       "inline",  "int",
-        "long",     "register", "restrict", "return",   "short",   "signed",
-        "sizeof",   "static",   "struct",   "switch",   "typedef", "union",
-        "unsigned", "void",     "volatile", "while",    "bool",    "true",
-        "false",    "class",    "new",      "delete",   "this",    "template",
-        "operator", "private",  "public",   "using",    "virtual", "namespace",
-        "try",      "catch",    "throw",    "friend",   "export",  "nullptr",
-        "alignas",  "alignof",  "asm",      "typename", "typeof",  "constexpr",
-        "mutable",  "explicit"};
-
-    for (size_t k = 0; k < ML_COUNT(words); k++)
-        if (ml_streq(words[k], z))
-            return true;
-    return false;
-}
 
 static const ml_Var *word_var(const ml_Built *b, uint32_t k)
 {
@@ -66,7 +33,7 @@ static const char *c_name(const ml_Built *b, uint32_t k)
 {
     const char *z = word_name(b, k);
 
-    if (!plain_name(z) || c_keyword(z))
+    if (!ml_code_is_c_name(z))
         return ml_format(b->cx, "arg%u", k);
     for (uint32_t j = 0; j < k; j++)
         if (ml_streq(word_name(b, j), z))
@@ -210,8 +177,11 @@ static bool add_comment(ml_Built *b, ml_Text *out)
         out,
         " * Integers are sign-extended, bool is 0 or 1, floats are given as double.\n"
         " * %s_body is the same with plain parameters. Nothing is checked: pointers\n"
-        " * are to element 0 of arrays in row-major order%s.\n",
-        b->work.func->name, b->overlap ? "" : " that do not overlap");
+        " * are to element 0 of arrays in row-major order%s.\n"
+        " * %s_packed takes arguments with a kind, tensors as DLPack's, and checks\n"
+        " * all of them before it calls %s_body: 0, or -1 with the reason in err.\n",
+        b->work.func->name, b->overlap ? "" : " that do not overlap", b->work.func->name,
+        b->work.func->name);
     if (!add_failures(b, out))
         return false;
     ml_text_add(out,
@@ -221,24 +191,24 @@ static bool add_comment(ml_Built *b, ml_Text *out)
 
 /* ---------------------------------------------------------------- prototypes */
 
-static void add_parameter(const ml_Built *b, ml_Text *out, uint32_t k)
+/* In front of a parameter's name. */
+static const char *parameter_type(const ml_Built *b, uint32_t k)
 {
     const ml_Buffer *buffer = word_buffer(b, k);
     const ml_Var *v = word_var(b, k);
 
     if (buffer)
-        ml_text_fmt(out, "%s%s *", b->written[k] ? "" : "const ",
-                    element_type(b->cx, buffer->type));
-    else if (v->type.code == ML_HANDLE)
-        ml_text_add(out, "void *");
-    else
-        ml_text_fmt(out, "%s ", number_type(b->cx, v->type));
-    ml_text_add(out, c_name(b, k));
+        return ml_format(b->cx, "%s%s *", b->written[k] ? "" : "const ",
+                         element_type(b->cx, buffer->type));
+    return v->type.code == ML_HANDLE ? "void *"
+                                     : ml_format(b->cx, "%s ", number_type(b->cx, v->type));
 }
 
-static void add_body(const ml_Built *b, ml_Text *out)
+/* Of all words; NULL: C has none for one, and the header says so. */
+static const char **all_types(const ml_Built *b, ml_Text *out)
 {
     uint32_t n = b->work.func->n_params + b->sig.n_sizes;
+    const char **types = ML_ARRAY(b->cx, const char *, n + 1u);
 
     for (uint32_t k = 0; k < n; k++) {
         const ml_Var *v = word_var(b, k);
@@ -247,41 +217,50 @@ static void add_body(const ml_Built *b, ml_Text *out)
             !number_type(b->cx, v->type)) {
             ml_text_fmt(out, "/* %s_body: C has no type for parameter %u. */\n",
                         b->work.func->name, k);
-            return;
+            return NULL;
         }
+        types[k] = parameter_type(b, k);
     }
+    return types;
+}
+
+static void add_body(const ml_Built *b, const char *const *types, ml_Text *out)
+{
+    uint32_t n = b->work.func->n_params + b->sig.n_sizes;
+
     ml_text_fmt(out, "int32_t %s_body(", b->work.func->name);
-    for (uint32_t k = 0; k < n; k++) {
-        ml_text_add(out, k ? ", " : "");
-        add_parameter(b, out, k);
-    }
+    for (uint32_t k = 0; k < n; k++)
+        ml_text_fmt(out, "%s%s%s", k ? ", " : "", types[k], c_name(b, k));
     ml_text_add(out, n ? ");\n" : "void);\n");
 }
 
-bool ml_built_header(ml_Built *b, ml_Text *out)
+bool ml_built_header(ml_Built *b, ml_Text *out, bool defines)
 {
-    const char *name = b->work.func->name;
-    ml_Text guard = {0};
+    const char *name = b->work.func->name, **types;
+    bool ok = true;
 
-    if (!plain_name(name))
-        return ml_fail(b->cx, ML_E_NOT_SUPPORTED,
-                       ML_TEXT(ml_format(b->cx, "a header: %s is no name in C", name)));
-    for (const char *z = name; *z; z++)
-        ml_text_char(&guard, (char)toupper((unsigned char)*z));
-    if (!add_comment(b, out)) {
-        ml_text_free(&guard);
+    if (defines)
+        ml_text_add(out, "#define MOONLOOP_API\n");
+    if (!add_comment(b, out))
         return false;
-    }
-    ml_text_fmt(out, "#ifndef MOONLOOP_%s_H\n#define MOONLOOP_%s_H\n\n", ml_text_z(&guard),
-                ml_text_z(&guard));
-    ml_text_free(&guard);
-    ml_text_add(out, "#include <stdint.h>\n\n"
+    ml_text_fmt(out, "#ifndef MOONLOOP_%s_H\n#define MOONLOOP_%s_H\n\n", name, name);
+    ml_text_add(out, "#include <stdarg.h>\n#include <stdint.h>\n#include <stdio.h>\n\n"
+                     "#ifndef MOONLOOP_API /* how NAME_packed is defined */\n"
+                     "#define MOONLOOP_API static inline\n#endif\n\n"
                      "#ifndef MOONLOOP_WORD\n#define MOONLOOP_WORD\n"
                      "typedef union moonloop_word {\n"
                      "    void *p;\n    int64_t i;\n    double f;\n} moonloop_word;\n"
-                     "#endif\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+                     "#endif\n\n");
+    ml_text_fmt(out, "#ifndef MOONLOOP_PACKED\n#define MOONLOOP_PACKED\n%s#endif\n\n",
+                ml_built_packed_text);
+    ml_text_add(out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     ml_text_fmt(out, "int32_t %s_call(const moonloop_word *w);\n", name);
-    add_body(b, out);
+    types = all_types(b, out);
+    if (types) {
+        add_body(b, types, out);
+        ml_text_char(out, '\n');
+        ok = ml_built_packed(b, types, out);
+    }
     ml_text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
-    return true;
+    return ok;
 }

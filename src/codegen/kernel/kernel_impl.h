@@ -44,7 +44,11 @@ bool ml_built_job(ml_Built *b, const ml_CodeOpts *code, uint32_t want, const cha
 /* Lowered in cx, as the worker does it. */
 const ml_Func *ml_built_lower(const ml_Built *b, ml_Ctx *cx);
 
-/* The prototypes, with a comment on the words of a call. */
-bool ml_built_header(ml_Built *b, ml_Text *out);
+/* The prototypes, with a comment on the words of a call. defines: NAME_packed is a function
+ * that others find, for a library. */
+bool ml_built_header(ml_Built *b, ml_Text *out, bool defines);
+/* NAME_packed; types: of the parameters of NAME_body. And what it is made of. */
+bool ml_built_packed(ml_Built *b, const char *const *types, ml_Text *out);
+extern const char ml_built_packed_text[];
 
 #endif

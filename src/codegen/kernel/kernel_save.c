@@ -146,18 +146,39 @@ static bool mentions(const ml_Bytes *object, const char *name)
     return memmem(object->v, object->n, name, strlen(name) + 1) != NULL;
 }
 
+/* A path for the command line, where it may not begin with a minus sign. */
+static char *word(ml_Ctx *cx, const char *path)
+{
+    return ml_strdup(cx, ml_str(ml_format(cx, "%s%s", *path == '-' ? "./" : "", path)));
+}
+
+/* The object, and NAME_packed of its header as a function that others find. */
+static bool link_library(ml_Built *b, const char *path, const ml_Bytes *object, char *to)
+{
+    char *from = word(b->cx, ml_format(b->cx, "%s.new.o", path));
+    char *checks = word(b->cx, ml_format(b->cx, "%s.new.c", path));
+    char cc[] = "cc", shared[] = "-shared", pic[] = "-fPIC", o1[] = "-O1", o[] = "-o",
+         lm[] = "-lm", gomp[] = "-lgomp";
+    char *argv[] = {
+        cc,  shared, pic,    o1, o,
+        to,  from,   checks, lm, mentions(object, "GOMP_parallel") ? gomp : NULL,
+        NULL};
+    ml_Text t = {0};
+    bool ok = ml_built_header(b, &t, true);
+
+    if (ok && (!ml_file_write(from, object->v, object->n) ||
+               !ml_file_write(checks, ml_text_z(&t), t.n)))
+        ok = no_file(b->cx, path, errno);
+    ok = ok && run_cc(b->cx, argv, path);
+    ml_text_free(&t);
+    unlink(from);
+    unlink(checks);
+    return ok;
+}
+
 static bool save_library(ml_Built *b, const char *path, const ml_Bytes *object)
 {
-    const char *from = ml_format(b->cx, "%s.new.o", path);
-    const char *to = ml_format(b->cx, "%s.new", path);
-    char cc[] = "cc", shared[] = "-shared", o[] = "-o", lm[] = "-lm", gomp[] = "-lgomp";
-    /* A path may begin with a minus sign. */
-    char *in =
-        ml_strdup(b->cx, ml_str(ml_format(b->cx, "%s%s", *from == '-' ? "./" : "", from)));
-    char *out =
-        ml_strdup(b->cx, ml_str(ml_format(b->cx, "%s%s", *to == '-' ? "./" : "", to)));
-    char *argv[] = {
-        cc, shared, o, out, in, lm, mentions(object, "GOMP_parallel") ? gomp : NULL, NULL};
+    char *to = word(b->cx, ml_format(b->cx, "%s.new", path));
     bool ok;
 
     if (b->foreign)
@@ -167,10 +188,7 @@ static bool save_library(ml_Built *b, const char *path, const ml_Bytes *object)
                               "%s: cc links for this machine, not for %s; a file "
                               ".o needs none",
                               path, b->o.target.triple)));
-    if (!ml_file_write(from, object->v, object->n))
-        return no_file(b->cx, path, errno);
-    ok = run_cc(b->cx, argv, path);
-    unlink(from);
+    ok = link_library(b, path, object, to);
     if (ok && rename(to, path) != 0)
         ok = no_file(b->cx, path, errno);
     if (!ok)
@@ -203,7 +221,7 @@ static bool save_text(ml_Built *b, const char *path, const char *name)
 static bool save_header(ml_Built *b, const char *path)
 {
     ml_Text t = {0};
-    bool ok = ml_built_header(b, &t) && save_bytes(b, path, ml_text_z(&t), t.n);
+    bool ok = ml_built_header(b, &t, false) && save_bytes(b, path, ml_text_z(&t), t.n);
 
     ml_text_free(&t);
     return ok;
