@@ -202,6 +202,7 @@ ml_Built *ml_build(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const ml_Build
     b->threads = o->code.threads;
     b->foreign =
         o->target.triple[0] && strncmp(o->target.triple, machine, strlen(machine)) != 0;
+    b->lacks = b->foreign ? NULL : ml_target_lacks(b->cx, &o->target);
     if (b->o.code.threads == 0)
         b->o.code.threads = ml_engine_threads(e);
     if (!ml_built_end(b, cx,
@@ -437,6 +438,13 @@ static bool check(ml_Built *b, const ml_CallArg *args, int32_t n, ml_PackedArg *
                                          "%s was built for %s: it can be saved, and not "
                                          "called on this machine",
                                          f->name, b->o.target.triple)));
+    if (b->lacks)
+        return ml_fail(
+            b->cx, ML_E_NOT_SUPPORTED,
+            ML_TEXT(ml_format(b->cx,
+                              "%s was built for a processor with %s, which this "
+                              "one has not: it can be saved, and not called here",
+                              f->name, b->lacks)));
     *packed = pack(b, args, n);
     return ml_packed_decode(b->cx, &b->sig, *packed, n, &o, words) == 0 &&
            check_rest(b, args, twice);

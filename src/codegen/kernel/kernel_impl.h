@@ -15,11 +15,12 @@ struct ml_Built {
     ml_Binary binary; /* the same for workers, with its lines */
     ml_Signature sig;
     const bool *written;
-    bool overlap;     /* tir.noalias is false: arguments may share memory */
-    uint32_t threads; /* as asked for, for saved objects; 0: the runtime's */
-    bool foreign;     /* for another machine: not called here */
-    ml_Mark start;    /* of what one use leaves in cx */
-    struct {          /* arguments of earlier calls, to be filled again */
+    bool overlap;      /* tir.noalias is false: arguments may share memory */
+    uint32_t threads;  /* as asked for, for saved objects; 0: the runtime's */
+    bool foreign;      /* for another machine: not called here */
+    const char *lacks; /* extensions that it may use and this machine has not, or NULL */
+    ml_Mark start;     /* of what one use leaves in cx */
+    struct {           /* arguments of earlier calls, to be filled again */
         ml_WorkSet *set;
         int64_t **shapes; /* per parameter: rank, extents; NULL: a number */
         ml_Dtype *types;

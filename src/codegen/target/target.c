@@ -423,6 +423,17 @@ void ml_target_features(const ml_Target *t, ml_Text *out)
             ml_text_fmt(out, "%s-%s", out->n ? "," : "", known[k].name);
 }
 
+const char *ml_target_lacks(ml_Ctx *cx, const ml_Target *t)
+{
+    ml_Target host = ml_target_host();
+    const char *all = NULL;
+
+    for (size_t k = 0; k < ML_COUNT(known) && strncmp(t->triple, "aarch64", 7) != 0; k++)
+        if (lists(t->features, known[k].name) && !lists(host.features, known[k].name))
+            all = all ? ml_format(cx, "%s, %s", all, known[k].name) : known[k].name;
+    return all;
+}
+
 /* ---------------------------------------------------------------- JSON */
 
 void ml_target_json(const ml_Target *t, ml_Text *out)

@@ -135,6 +135,15 @@ static int kernel_time(lua_State *L)
     BindKernel *k = check_kernel(L, 1);
     const ml_BuildOpts *opts = ml_built_opts(k->b);
     ml_Work work = ml_built_work(k->b);
+    const char *lacks = ml_target_lacks(bind_scratch(L), &opts->target);
+
+    if (lacks)
+        return ml_lua_fail(L, ML_E_NOT_SUPPORTED,
+                           "the kernel was built for a processor with %s, which this one "
+                           "has not: it cannot be timed here",
+                           lacks);
+    bind_scratch_done(L, -1);
+    lua_settop(L, 2);
 
     ml_Ctx *scratch = bind_scratch(L); /* 3 */
     if (bind_options(L, 2, time_options)) {
