@@ -137,7 +137,7 @@ static void commands_complete_their_words(void **state)
     offers(*state, ":graph deps --dark --|", -1, "--diff");
     offers(*state, ":machine --|", -1, "--calibrate");
     offers(*state, ":quit |", -1, "");
-    offers(*state, ":save x.lua --|", -1, "--all");
+    offers(*state, ":save x.lua --|", -1, "--all --name --target");
     offers(*state, ":view --|", -1, "--keys");
     offers(*state, ":view --keys x.keys --|", -1, "--size");
     offers(*state, ":view --keys x.keys --size 8x8 |", -1, "");

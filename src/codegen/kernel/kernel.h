@@ -43,9 +43,10 @@ void ml_built_free(ml_Built *b); /* NULL is fine */
 bool ml_built_call(ml_Built *b, ml_Ctx *cx, const ml_CallArg *args, int32_t n);
 /* "asm", "llvm", ...: a text of the target's backend. */
 bool ml_built_text(ml_Built *b, ml_Ctx *cx, const char *name, ml_Text *out);
-/* As the suffix says: .o .so .h or one of a text: .s .ll. Nothing of moonloop is imported by what is saved.
- */
-bool ml_built_save(ml_Built *b, ml_Ctx *cx, const char *path);
+/* As the suffix says: .o .so .h or one of a text: .s .ll .c. Nothing of moonloop is imported
+ * by what is saved. name: what its functions are called by, in place of the function's (NULL);
+ * it must be a name in C. A failure leaves the file that was there. */
+bool ml_built_save(ml_Built *b, ml_Ctx *cx, const char *path, const char *name);
 
 const char *ml_built_name(const ml_Built *b);
 const ml_Func *ml_built_func(const ml_Built *b); /* as it was read, before lowering */

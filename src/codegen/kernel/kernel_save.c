@@ -239,19 +239,57 @@ static bool save(ml_Built *b, const char *path)
         return save_text(b, path, text);
     if (ml_streq(suffix, ".h"))
         return save_header(b, path);
-    if (ml_streq(suffix, ".c") || ml_streq(suffix, ".cu"))
-        return ml_fail(b->cx, ML_E_NOT_YET,
-                       ML_TEXT(suffix[2] ? "saving a kernel as CUDA C (.cu)"
-                                         : "saving a kernel as C (.c)"));
+    if (ml_streq(suffix, ".cu"))
+        return ml_fail(b->cx, ML_E_NOT_YET, ML_TEXT("saving a kernel as CUDA C (.cu)"));
     return ml_fail(b->cx, ML_E_BAD_ARGUMENT,
                    ML_TEXT(ml_format(b->cx,
-                                     "path: %s says no form: .o, .so, .s, .ll and .h are "
-                                     "written",
+                                     "path: %s says no form: .o, .so, .s, .ll, .c and .h "
+                                     "are written",
                                      path)));
 }
 
-bool ml_built_save(ml_Built *b, ml_Ctx *cx, const char *path)
+/* The kernel under another name: a view of b, in its context. */
+static ml_Built named(const ml_Built *b, const char *name)
+{
+    ml_Built to = *b;
+    ml_Func f = *b->work.func, body;
+
+    f.name = ml_strdup(b->cx, ml_str(name));
+    f.attrs =
+        ml_dict_with(b->cx, f.attrs, "global_symbol", ml_val_string(b->cx, ml_str(f.name)));
+    to.work.func = ml_func_from(b->cx, &f);
+    to.work.mod = ml_module_new(b->cx, &to.work.func, 1, b->work.mod->attrs);
+    to.binary = ml_binary_write(b->cx, to.work.mod, true);
+    to.sig.func = to.work.func;
+    if (b->lowered) {
+        body = *b->lowered;
+        body.name = f.name;
+        to.lowered = ml_func_from(b->cx, &body);
+    }
+    return to;
+}
+
+static bool save_as(ml_Built *b, const char *path, const char *name)
+{
+    ml_Built view;
+
+    name = name ? name : b->work.func->name;
+    if (!ml_code_is_c_name(name))
+        return ml_fail(
+            b->cx, ML_E_BAD_ARGUMENT,
+            ML_TEXT(ml_format(b->cx,
+                              "name: `%s` is no name in C (letters, digits and _, no digit "
+                              "first, no keyword), which the functions of a saved kernel "
+                              "have; give another one",
+                              name)));
+    if (ml_streq(name, b->work.func->name))
+        return save(b, path);
+    view = named(b, name);
+    return save(&view, path);
+}
+
+bool ml_built_save(ml_Built *b, ml_Ctx *cx, const char *path, const char *name)
 {
     ml_built_begin(b, cx);
-    return ml_built_end(b, cx, save(b, path));
+    return ml_built_end(b, cx, save_as(b, path, name));
 }

@@ -10,6 +10,7 @@
 #include "moonloop/core/base/file.h"
 #include "moonloop/core/json/data.h"
 #include "moonloop/primitives/trace.h"
+#include "repl/cmd/export.h"
 #include "repl/command/command.h"
 #include "repl/host/host.h"
 #include "repl/keep/record.h"
@@ -199,10 +200,15 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
     const char *file = NULL, *dot;
     bool all = false, lua;
     size_t n_files = 0;
+    ml_Export x = {0};
 
     for (size_t k = 0; k < w->n; k++)
         if (ml_streq(w->v[k], "--all"))
             all = true;
+        else if (ml_streq(w->v[k], "--name") && k + 1 < w->n)
+            x.name = w->v[++k];
+        else if (ml_streq(w->v[k], "--target") && k + 1 < w->n)
+            x.target = w->v[++k];
         else {
             file = w->v[k];
             n_files++;
@@ -213,7 +219,16 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
                                 ":save FILE.lua --all: a script alone keeps all versions");
     if (!dot)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                ":save FILE, where the suffix is .lua, .json or .py");
+                                ":save FILE, where the suffix is .lua, .json or .py, or of "
+                                "a kernel .o, .so, .s, .ll, .c or .h");
+    if (ml_export_suffix(dot)) {
+        x.file = file;
+        return ml_export(ss, &x);
+    }
+    if (x.name || x.target)
+        return ml_session_error(
+            ss, ML_E_BAD_ARGUMENT,
+            "--name and --target are of kernels: .o, .so, .s, .ll, .c, .h");
     lua = ml_streq(dot, ".lua");
     bool replays = lua || ml_streq(dot, ".json");
 
@@ -230,7 +245,9 @@ bool cmd_save(ml_Session *ss, const ml_Words *w)
         ml_ctx_unref(cx);
     } else
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                "%s: the suffix is .lua, .json or .py", file);
+                                "%s: the suffix is .lua, .json or .py, or of a kernel .o, "
+                                ".so, .s, .ll, .c or .h",
+                                file);
     bool ok = (!replays || comes_back(ss, &t, lua, all)) &&
               ml_session_write(ss, file, &t) && is_written(ss, file, &t);
 

@@ -202,17 +202,20 @@ static int kernel_source(lua_State *L)
     return push_code(L, check_kernel(L, 1), "c");
 }
 
-/* k:save(path): .o .so .s .ll .h */
+/* k:save(path [, {name=}]): .o .so .s .ll .c .h */
 static int kernel_save(lua_State *L)
 {
+    static const char *const known[] = {"name", NULL};
     BindKernel *k = check_kernel(L, 1);
-
-    const char *path = bind_string(L, 2, "path");
+    const char *path = bind_string(L, 2, "path"), *name = NULL;
 
     bind_not_safe(L, "save: no file is written");
+    lua_settop(L, 3);
+    if (bind_options(L, 3, known))
+        name = bind_opt_string(L, 3, "name", NULL);
     ml_Ctx *cx = bind_scratch(L);
 
-    if (!ml_built_save(k->b, cx, path))
+    if (!ml_built_save(k->b, cx, path, name))
         return bind_raise(L, cx);
     return 0;
 }
