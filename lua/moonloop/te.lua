@@ -167,18 +167,22 @@ local function run(body, indices)
     return e, reads
 end
 
--- te.compute(shape, function(i, j) ... end [, name]): a computed tensor
-function te.compute(shape, body, name)
+-- te.compute(shape, function(i, j) ... end [, name [, loops]]): a computed tensor; loops: their names, where they are
+-- not the function's parameters
+function te.compute(shape, body, name, loops)
     core.want(shape, "table", "compute: the shape")
     if type(body) ~= "function" then bad("compute: a function is needed, got a %s", type(body)) end
     name = name or "compute"
-    local names, rank = core.params(body), rawlen(shape)
+    core.want(loops, "table?", "compute: the names of the loops")
+    local names, rank = loops or core.params(body), rawlen(shape)
     if names and #names ~= rank then
-        bad("compute %s: the function has %d parameters, the shape %d dimensions", name, #names, rank)
+        bad("compute %s: %s %d %s, the shape %d dimensions", name, loops and "there are" or "the function has", #names,
+            loops and "names of loops" or "parameters", rank)
     end
     local spatial = {}
     for k = 1, rank do
         local axis = names and names[k] or ("i" .. (k - 1))
+        core.want(axis, "string", "compute: the name of a loop")
         spatial[k] = { name = axis, extent = shape[k], iter = ir.var("v" .. axis) }
     end
     local iters = {}
@@ -192,6 +196,28 @@ function te.compute(shape, body, name)
     local t = new_tensor(shape, e.dtype, name)
     t.body, t.spatial, t.reduce, t.reads = e, spatial, reduce, reads
     return t
+end
+
+-- te.extern({{shape, dtype, name}, ...}, function(Y, ...) ... end): tensors that one statement of moon.ir computes, for
+-- what te.compute has no form for: a scan, a reduction to several values. The function gets the tensors (Y.buffer is
+-- what ir.store takes) and is called for each te.func.
+function te.extern(outs, body)
+    core.want(outs, "table", "extern: the list of results")
+    if type(body) ~= "function" then bad("extern: a function is needed, got a %s", type(body)) end
+    if #outs == 0 then bad("extern: at least one result is needed") end
+    local stage = { body = body }
+    for k, out in ipairs(outs) do
+        core.want(out, "table", "extern: result " .. k)
+        stage[k] = new_tensor(out[1], out[2] or "float32", out[3] or "extern")
+        stage[k].stage = stage
+    end
+    local st, reads = run(body, stage)
+    if type(st) ~= "userdata" then bad("extern %s: the function gives no statement", stage[1].name) end
+    stage.reads = {}
+    for _, t in ipairs(reads) do
+        if t.stage ~= stage then table.insert(stage.reads, t) end
+    end
+    return table.unpack(stage)
 end
 
 -- ---- functions
@@ -247,11 +273,14 @@ function te.func(params, name)
     local function visit(t, depth)
         if seen[t] then return end
         if depth > 150 then bad("func: tensors are nested too deep") end
-        seen[t] = true
-        for _, r in ipairs(t.reads or {}) do visit(r, depth + 1) end
-        if t.body then
-            order[#order + 1] = t
-            if not given[t] then allocs[#allocs + 1] = t.buffer end
+        local parts = t.stage or { t }
+        for _, part in ipairs(parts) do seen[part] = true end
+        for _, r in ipairs((t.stage or t).reads or {}) do visit(r, depth + 1) end
+        if t.stage or t.body then
+            order[#order + 1] = t.stage or t
+            for _, part in ipairs(parts) do
+                if not given[part] then allocs[#allocs + 1] = part.buffer end
+            end
         elseif not given[t] then
             bad("func: placeholder %s is read, but is no parameter", t.name)
         end
@@ -261,7 +290,7 @@ function te.func(params, name)
     end
     if #order == 0 then bad("func: nothing is computed") end
     local nests = {}
-    for k, t in ipairs(order) do nests[k] = nest(t) end
+    for k, t in ipairs(order) do nests[k] = is_tensor(t) and nest(t) or run(t.body, t) end
     local root = ir.block { name = "root", allocs = allocs, body = ir.seq(nests) }
     return ir.func { name = name or "main", params = buffers, body = root }
 end

@@ -9,9 +9,18 @@ local k = te.reduce_axis(8, "k")
 ]]
 topic("te.placeholder(shape, dtype [, name])", "an input: a tensor that the caller gives", "", sum .. "print(A)")
 topic("te.reduce_axis(extent [, name])", "an axis to reduce over: the index that te.sum, te.max and te.min run through", "", sum .. 'print(te.sum(A(0, k), k) ~= nil)')
-topic("te.compute(shape, function(i, j) ... end [, name])", "a tensor computed from others: its element at each index",
-    "The function is called once with index variables and gives an expression or a reduction. Names of its parameters become names of loops.",
+topic("te.compute(shape, function(i, j) ... end [, name [, loops]])", "a tensor computed from others: its element at each index",
+    "The function is called once with index variables and gives an expression or a reduction. Names of its parameters become names of loops; loops is a list of other names.",
     sum .. 'local C = te.compute({8, 8}, function(i, j) return te.sum(A(i, k) * B(k, j), k) end, "C")\nprint(te.func{A, B, C}:script())')
+topic("te.extern({{shape, dtype, name}, ...}, function(Y, ...) ... end)", "tensors that one statement of moon.ir computes",
+    "For what te.compute has no form for: a scan, a reduction to several values. The function gets the tensors; Y.buffer is what ir.store writes. It is called once here and once for each te.func.", sum .. [[
+local ir = moon.ir
+local Y = te.extern({{{8, 8}, "float32", "Y"}}, function(Y)
+    local i, j = ir.var("i"), ir.var("j")
+    local body = ir.store(Y.buffer, A(j, i), {i, j})
+    return ir.loop{var = i, extent = 8, body = ir.loop{var = j, extent = 8, body = body}}
+end)
+print(te.func{A, Y}:script())]])
 topic("te.func(tensors [, name])", "the function that computes tensors: these are its parameters, in order", "Tensors computed on the way are allocated inside. moon.schedule takes it as it is.",
     sum .. 'local C = te.compute({8, 8}, function(i, j) return A(i, j) + B(i, j) end, "C")\nprint(te.func({A, B, C}, "add"):script())')
 topic("te.sum(value, axis, ...)", "the sum over reduction axes, for te.compute", "", sum .. 'local C = te.compute({8}, function(i) return te.sum(A(i, k), k) end, "C")\nprint(te.func{A, C}:script())')

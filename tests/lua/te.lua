@@ -228,4 +228,64 @@ test("expressions that are dropped give their memory back", function()
     assert(rss() - before < 100 * 1024, rss() - before)
 end)
 
+-- A running sum over n elements, of A where it is given.
+local function running(A, n)
+    return te.extern({ { { n }, "float32", "S" } }, function(S)
+        local i, v = ir.var("i"), ir.var("v")
+        local before = ir.if_then_else(ir.gt(v, 0), ir.load(S.buffer, v - 1), ir.const(0, "float32"))
+        return ir.loop { var = i, extent = n, body = ir.block { name = "S",
+            iters = { { var = v, extent = n, kind = "opaque", value = i } }, body = ir.store(S.buffer, before + A(v), { v }) } }
+    end)
+end
+
+test("extern: a statement computes tensors, others read them and are read by it", function()
+    local X = te.placeholder({ 5 }, "float32", "X")
+    local A = te.compute({ 5 }, function(i) return X(i) + 1 end, "A")
+    local S = running(A, 5)
+    local Y = te.compute({ 5 }, function(i) return S(i) * 2 end, "Y")
+    local m = moon.module(te.func { X, Y })
+    local x, y = moon.tensor({ 5 }, "float32", "ones"), moon.tensor({ 5 }, "float32", "poison")
+    moon.interpret(m, { x, y })
+    assert(y[{ 0 }] == 4 and y[{ 4 }] == 20, tostring(y))
+    assert(#moon.verify(m, { what = "well-formed" }) == 0)
+    -- a function of it each time: no loop of one is the other's
+    local again = te.func({ X, Y }, "again")
+    assert(#moon.module(m.main, again).names == 2)
+end)
+
+test("extern: several results are one stage, given or not", function()
+    local A = te.placeholder({ 4 }, "float32", "A")
+    local P, Q = te.extern({ { { 4 }, "float32", "P" }, { { 4 }, "int32", "Q" } }, function(P, Q)
+        local i, v = ir.var("i"), ir.var("v")
+        return ir.loop { var = i, extent = 4, body = ir.block { name = "P", iters = { { var = v, extent = 4, value = i } },
+            body = ir.seq { ir.store(P.buffer, A(v) + 1, { v }), ir.store(Q.buffer, v, { v }) } } }
+    end)
+    for _, params in ipairs { { A, P, Q }, { A, Q }, { A, P } } do
+        local m = moon.module(te.func(params))
+        local out = moon.tensor({ 4 }, params[#params].dtype, "poison")
+        local args = { moon.tensor({ 4 }, "float32", "ones") }
+        if #params == 3 then args[2] = moon.tensor({ 4 }, "float32") end
+        args[#params] = out
+        moon.interpret(m, args)
+        assert(out[{ 3 }] == (params[#params] == Q and 3 or 2))
+    end
+end)
+
+test("extern, and names of loops: what is wrong is refused", function()
+    local function none() end
+    fails("bad-argument", te.extern, 3, none)
+    fails("bad-argument", te.extern, {}, none)
+    fails("bad-argument", te.extern, { 3 }, none)
+    fails("bad-argument", te.extern, { { { 4 }, "float32", "S" } }, 3)
+    fails("bad-argument", te.extern, { { { 4 }, "float32", "S" } }, none)
+    fails("bad-argument", te.extern, { { { 4 }, "float3", "S" } }, none)
+    local A = te.placeholder({ 4, 5 }, "float32", "A")
+    local function body(...) return A(...) end
+    local text = te.func { A, te.compute({ 4, 5 }, body, "B", { "x", "y" }) }:script()
+    assert(text:find("for x, y in T.grid(4, 5):", 1, true), text)
+    fails("bad-argument", te.compute, { 4, 5 }, body, "B", { "x" })
+    fails("bad-argument", te.compute, { 4, 5 }, body, "B", "x")
+    fails("bad-argument", te.compute, { 4, 5 }, body, "B", { "x", 3 })
+end)
+
 return tests
