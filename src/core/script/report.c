@@ -151,25 +151,39 @@ const ml_Span *ml_place_span(ml_Report *r, ml_Place at)
 size_t ml_edit_distance(ml_Str a, ml_Str b, size_t limit)
 {
     enum { MAX = 48 };
-    size_t row[MAX + 1];
+    size_t rows[3][MAX + 1]; /* of the letter, the one before it, the one before that */
 
     if (a.n > MAX || b.n > MAX || (a.n > b.n ? a.n - b.n : b.n - a.n) > limit)
         return limit + 1;
     for (size_t k = 0; k <= b.n; k++)
-        row[k] = k;
+        rows[0][k] = k;
     for (size_t i = 1; i <= a.n; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3];
+        const size_t *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
 
         row[0] = i;
         for (size_t k = 1; k <= b.n; k++) {
-            size_t best = diagonal + (a.p[i - 1] != b.p[k - 1]);
+            size_t best = last[k - 1] + (a.p[i - 1] != b.p[k - 1]);
 
-            diagonal = row[k];
-            best = row[k] + 1 < best ? row[k] + 1 : best;
-            row[k] = row[k - 1] + 1 < best ? row[k - 1] + 1 : best;
+            best = last[k] + 1 < best ? last[k] + 1 : best;
+            best = row[k - 1] + 1 < best ? row[k - 1] + 1 : best;
+            if (i > 1 && k > 1 && a.p[i - 1] == b.p[k - 2] && a.p[i - 2] == b.p[k - 1] &&
+                before[k - 2] + 1 < best)
+                best = before[k - 2] + 1;
+            row[k] = best;
         }
     }
-    return row[b.n] > limit ? limit + 1 : row[b.n];
+    size_t d = rows[a.n % 3][b.n];
+
+    return d > limit ? limit + 1 : d;
+}
+
+/* Whether a name at that distance from what was written may be meant: at most two edits and less
+ * than half of the letters; where the first letter is another one, a third of them. */
+static bool is_near(ml_Str want, ml_Str name, size_t distance)
+{
+    return distance > 0 && distance < 3 && 2 * distance < want.n && name.n > 0 &&
+           (want.p[0] == name.p[0] || 3 * distance <= want.n);
 }
 
 ml_Nearest ml_nearest_begin(ml_Str want)
@@ -181,7 +195,7 @@ void ml_nearest_try(ml_Nearest *n, ml_Str name)
 {
     size_t d = ml_edit_distance(n->want, name, 2);
 
-    if (d >= 3 || d == 0 || d > name.n)
+    if (!is_near(n->want, name, d))
         return;
     if (d < n->distance ||
         (d == n->distance &&

@@ -39,9 +39,10 @@ ml_Parsed ml_report_finish(ml_Report *r, const ml_Module *mod);
 ml_Place ml_place_join(ml_Place a, ml_Place b);
 const ml_Span *ml_place_span(ml_Report *r, ml_Place at);
 
-/* Edit distance of two names, capped: anything above `limit` is limit + 1. */
+/* Edit distance of two names, two letters that changed places being one edit; capped: anything
+ * above `limit` is limit + 1. */
 size_t ml_edit_distance(ml_Str a, ml_Str b, size_t limit);
-/* The best candidate so far for "did you mean": distance <= 2 and less than the length. */
+/* The best candidate so far for "did you mean", of those that are near. */
 typedef struct ml_Nearest {
     ml_Str want, best;
     size_t distance;

@@ -4,62 +4,39 @@
  */
 #include "repl/host/host_impl.h"
 
-#include <stdio.h>
-
 #include "moonloop/core/script/report.h"
 #include "moonloop/primitives/habits.h"
 #include "moonloop/primitives/names.h"
 #include "repl/bind/bind.h"
 #include "repl/command/command.h"
 
-/* The name in the table on top that is nearest, when it is nearer than *best; of equals the
- * first by spelling: the order of a table is none. */
-static void nearest_in(lua_State *L, const char *name, size_t *best, char *buf, size_t n)
+static void try_names(lua_State *L, ml_Nearest *near)
 {
-    size_t before = *best;
-
-    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING)
-            continue;
-        const char *other = lua_tostring(L, -2);
-        size_t d = ml_edit_distance(ml_str(name), ml_str(other), *best + 1);
-
-        if (d < *best || (d == *best && d < before && strcmp(other, buf) < 0)) {
-            *best = d;
-            snprintf(buf, n, "%s", other);
-        }
-    }
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+        if (lua_type(L, -2) == LUA_TSTRING)
+            ml_nearest_try(near, ml_str(lua_tostring(L, -2)));
+    lua_pop(L, 1);
 }
 
-/* Names near to an undefined one: primitives, other methods of schedules, globals, commands.
- * Of few letters two may not be wrong. */
-static const char *near_name(ml_Host *h, const char *name, char *buf, size_t n)
+/* Names near to an undefined one: methods of schedules, primitives among them, globals,
+ * commands with their colon. false: there is none. */
+static bool add_near(ml_Host *h, const char *name, ml_Text *out)
 {
-    size_t best = strlen(name) < 4 ? 2 : 3;
+    ml_Nearest near = ml_nearest_begin(ml_str(name));
 
-    buf[0] = '\0';
-    for (size_t k = 0; k < ml_n_primitives; k++) {
-        size_t d = ml_edit_distance(ml_str(name), ml_str(ml_primitives[k]->name), best);
-
-        if (d < best) {
-            best = d;
-            snprintf(buf, n, "%s", ml_primitives[k]->name);
-        }
-    }
     ml_host_push_methods(h->L);
-    nearest_in(h->L, name, &best, buf, n);
+    try_names(h->L, &near);
     lua_pushglobaltable(h->L);
-    nearest_in(h->L, name, &best, buf, n);
-    lua_pop(h->L, 2);
-    for (size_t k = 0; k < ml_n_commands; k++) {
-        size_t d = ml_edit_distance(ml_str(name), ml_str(ml_commands[k].name), best);
+    try_names(h->L, &near);
+    size_t of_lua = near.distance;
 
-        if (d < best) {
-            best = d;
-            snprintf(buf, n, ":%s", ml_commands[k].name);
-        }
-    }
-    return buf[0] ? buf : NULL;
+    for (size_t k = 0; k < ml_n_commands; k++)
+        if (ml_edit_distance(ml_str(name), ml_str(ml_commands[k].name), of_lua) < of_lua)
+            ml_nearest_try(&near, ml_str(ml_commands[k].name));
+    if (near.best.n)
+        ml_text_fmt(out, "; did you mean %s%.*s?", near.distance < of_lua ? ":" : "",
+                    (int)near.best.n, near.best.p);
+    return near.best.n > 0;
 }
 
 /* What of the function worked on bears the name; false: nothing. Of several a loop goes
@@ -110,8 +87,7 @@ static bool add_topic(ml_Host *h, const char *name, ml_Text *out)
 
 void ml_host_unknown(ml_Host *h, const char *name, bool called, ml_Text *out)
 {
-    const char *habit = ml_habit(name), *other;
-    char near[80];
+    const char *habit = ml_habit(name);
 
     ml_text_fmt(out, called ? "no function or primitive '%s'" : "nothing is named '%s'",
                 name);
@@ -119,10 +95,7 @@ void ml_host_unknown(ml_Host *h, const char *name, bool called, ml_Text *out)
         ml_text_fmt(out, "; instead: %s", habit);
         return;
     }
-    if (add_of_program(h, name, out) || add_topic(h, name, out))
-        return;
-    other = near_name(h, name, near, sizeof near);
-    ml_text_fmt(out, "; %s%s", other ? "did you mean " : ":help lists what there is",
-                other ? other : "");
-    ml_text_add(out, other ? "?" : "");
+    if (!add_of_program(h, name, out) && !add_topic(h, name, out) &&
+        !add_near(h, name, out))
+        ml_text_add(out, "; :help lists what there is");
 }

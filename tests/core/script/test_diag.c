@@ -38,7 +38,7 @@ static const Row ROWS[] = {
     {8, "E108", 3, 5, 5, "`yield`", HEAD "    yield\n"},
     {8, "E108", 3, 8, 2, "`:=`", HEAD "    (x := 1)\n"},
     {8, "E601", 3, 21, 1, "cannot iterate over a buffer", HEAD "    x = [a for a in A]\n"},
-    {9, "E301", 4, 16, 1, "undefined name `C`; did you mean `",
+    {9, "E301", 4, 16, 1, "undefined name `C`",
      HEAD "    for i in range(8):\n        A[i] = C[i]\n"},
     {10, "E310", 4, 5, 1, "already defined",
      HEAD "    B = T.alloc_buffer((8,))\n    B = T.alloc_buffer((8,))\n"},

@@ -34,12 +34,6 @@ static bool is_of_schedules(lua_State *L, const char *name)
     return yes;
 }
 
-/* Nothing of three letters is near to another word for sharing one of them. */
-static bool is_near(const ml_Nearest *n)
-{
-    return n->best.n && 2 * n->distance <= n->want.n;
-}
-
 /* "; did you mean split?", by the names of the tables at from ... top. */
 static void add_near(lua_State *L, int from, const char *name, ml_Text *out)
 {
@@ -53,7 +47,7 @@ static void add_near(lua_State *L, int from, const char *name, ml_Text *out)
     }
     if (habit)
         ml_text_fmt(out, "; instead: %s", habit);
-    else if (is_near(&near))
+    else if (near.best.n)
         ml_text_fmt(out, "; did you mean %.*s?", (int)near.best.n, near.best.p);
 }
 
