@@ -249,5 +249,5 @@ end
 topic("moon.te", "builder of programs: what a tensor holds, as a function of its indices", "See te.compute, te.func.")
 topic("moon.ir", "constructors of expressions and statements, one to one with the IR", "See ir.func, ir.block.")
 topic("moon.workload(name [, opts])", "one of the programs that are measured", [[
-By name, as moon.workload.list gives them, or by shape: moon.workload.matmul(128, 128, 128). The module has inputs(seed), reference(inputs), flop and bytes beside its function main. opts: dtype, acc, batch.]],
+By name, as moon.workload.list gives them, or by shape: moon.workload.matmul(128, 128, 128). Words may follow a name: a dtype (.f16 .bf16 .f64 .i8), an accumulator (.acc16 .acc32), what the family knows (QMM-2.p.rq, WIN-0.pre, B2.s384). A family of one row needs no number. The module has inputs(seed), reference(inputs), flop and bytes beside its function main. opts: dtype, acc, batch.]],
     [[print(moon.workload("GMM-0").flop)]])

@@ -59,7 +59,7 @@ typed "$mm" 'foo < 1' 'for _, l in ipairs(foo) do end' 'string.len(foo)' 'x = {}
 [ "$(grep -c "note   nothing is named 'foo'" err)" = 3 ] && [ "$(grep -c lua-error err)" = 4 ]
 verdict 'a nil of Lua that was a name is told by its name'
 
-said workload -- 'workload.matmul(m, n, k [, opts])' 'C = A B: A (m, k), B (k, n)' 'workload.softmax{m =, n =}   softmax along the rows'
+said workload -- 'workload.matmul(m, n, k [, opts])' 'C = A B: A (m, k), B (k, n)' 'workload.softmax{m =, n =, scale =, mask =}' 'softmax along the rows'
 verdict 'a table of moon shows names with arguments and a word each'
 said moon moon.te moon.tir -- 'moon.check(s [, opts])' 'moon.te.placeholder(shape, dtype [, name])' 'moon.tir.Schedule(program [, opts])'
 verdict 'so do moon and what is in it'

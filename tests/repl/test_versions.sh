@@ -300,7 +300,7 @@ split("i", {auto, 4});
 :bisect
 :set verify-each on
 transform_layout("C", {"write", 0}, "lambda i, j: (j, i)");
-u = schedule(workload.matmul(1000000, 1000000, 1000000))
+u = schedule(workload.matmul(100000, 100000, 100000))
 split("i", {auto, 4});
 :bisect
 E2
@@ -308,7 +308,7 @@ timeout 60 "$MOONLOOP" --keep-going moved.txt >out 2>err
 grep -q '^ok   C equals v0' out && grep -qF 'v2 passes: there is nothing' out &&
     [ "$(grep -c '^error' err)" = 1 ]
 verdict 'checks and bisects steps that change the layout of a parameter'
-! grep -q 'first failing step' out && grep -qF 'error: v1 cannot be judged: the program has 1000000000000000000' err
+! grep -q 'first failing step' out && grep -qF 'error: v1 cannot be judged: the program has 1000000000000000' err
 verdict 'blames no step when the program is too large to check'
 sed -i '/^return sch$/d' all.lua
 cat >>all.lua <<'E2'

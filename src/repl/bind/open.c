@@ -292,11 +292,17 @@ static int core_methods(lua_State *L)
 
 int luaopen_moonloop(lua_State *L)
 {
-    static const luaL_Reg own[] = {{"load", core_load},       {"fail", core_fail},
-                                   {"seed", set_seed},        {"get_seed", get_seed},
-                                   {"params", core_params},   {"methods", core_methods},
-                                   {"want", core_want},       {"is_c", core_is_c},
-                                   {"unknown", bind_no_name}, {NULL, NULL}};
+    static const luaL_Reg own[] = {{"load", core_load},
+                                   {"fail", core_fail},
+                                   {"seed", set_seed},
+                                   {"get_seed", get_seed},
+                                   {"params", core_params},
+                                   {"methods", core_methods},
+                                   {"want", core_want},
+                                   {"is_c", core_is_c},
+                                   {"unknown", bind_no_name},
+                                   {"nearest", bind_nearest},
+                                   {NULL, NULL}};
 
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &moon_key) == LUA_TTABLE)
         return 1;
@@ -320,6 +326,7 @@ int luaopen_moonloop(lua_State *L)
     bind_build_functions(L);
     bind_machine_functions(L);
     bind_reference_functions(L);
+    bind_reference_rows(L);
     bind_tune_functions(L);
     bind_rule_functions(L);
     bind_intrin_functions(L);

@@ -138,6 +138,8 @@ _Noreturn int bind_no_member(lua_State *L, const BindClass *c);
 _Noreturn int bind_no_element(lua_State *L, const BindClass *c);
 /* unknown(where, name, table): raises the same of a name in a table of moon */
 int bind_no_name(lua_State *L);
+/* nearest(name, table): its key that is spelt most alike, or nil */
+int bind_nearest(lua_State *L);
 int bind_no_field_set(lua_State *L); /* __newindex; upvalue: the class */
 /* Adds the functions to the table on top of the stack. */
 void bind_functions(lua_State *L, const luaL_Reg *fns);

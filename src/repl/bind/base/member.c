@@ -110,6 +110,20 @@ int bind_no_name(lua_State *L)
     return ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(t));
 }
 
+int bind_nearest(lua_State *L)
+{
+    ml_Nearest near = ml_nearest_begin(ml_str(luaL_checkstring(L, 1)));
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_pushvalue(L, 2);
+    try_names(L, &near);
+    if (near.best.n)
+        lua_pushlstring(L, near.best.p, near.best.n);
+    else
+        lua_pushnil(L);
+    return 1;
+}
+
 int bind_no_field_set(lua_State *L)
 {
     const BindClass *c = lua_touserdata(L, lua_upvalueindex(1));

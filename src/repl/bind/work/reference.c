@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { MAX_LOOPS = 16, MAX_DIMS = 8 };
+enum { MAX_LOOPS = 64, MAX_DIMS = 16 };
 
 typedef struct View { /* index of dimension d: offset[d] + sum of coef[d][loop] * loop */
     ml_Tensor *t;
@@ -188,23 +188,25 @@ static int contract(lua_State *L)
     return 0;
 }
 
-/* softmax(out, in): over the last of two dimensions */
+/* softmax(out, in [, scale]): of the scaled rows, over the last dimension */
 static int softmax(lua_State *L)
 {
     ml_Tensor *y = bind_tensor(L, 1), *x = bind_tensor(L, 2);
+    double scale = bind_number_or(L, 3, "scale", 1);
 
-    if (x->rank != 2 || y->rank != 2 || x->n != y->n || x->shape[0] != y->shape[0])
-        return bind_bad(L, "softmax: two matrices of one shape are needed");
-    for (int64_t i = 0; i < x->shape[0]; i++) {
-        int64_t row = i * x->shape[1];
+    if (x->rank < 1 || y->rank != x->rank || x->n != y->n)
+        return bind_bad(L, "softmax: two tensors of one shape are needed");
+    int64_t n = x->shape[x->rank - 1];
+
+    for (int64_t row = 0; row < x->n; row += n) {
         double top = -HUGE_VAL, sum = 0;
 
-        for (int64_t j = 0; j < x->shape[1]; j++)
-            top = fmax(top, ml_tensor_get(x, row + j));
-        for (int64_t j = 0; j < x->shape[1]; j++)
-            sum += exp(ml_tensor_get(x, row + j) - top);
-        for (int64_t j = 0; j < x->shape[1]; j++)
-            ml_tensor_set(y, row + j, exp(ml_tensor_get(x, row + j) - top) / sum);
+        for (int64_t j = 0; j < n; j++)
+            top = fmax(top, scale * ml_tensor_get(x, row + j));
+        for (int64_t j = 0; j < n; j++)
+            sum += exp(scale * ml_tensor_get(x, row + j) - top);
+        for (int64_t j = 0; j < n; j++)
+            ml_tensor_set(y, row + j, exp(scale * ml_tensor_get(x, row + j) - top) / sum);
     }
     return 0;
 }

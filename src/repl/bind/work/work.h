@@ -11,5 +11,6 @@ int bind_time_functions(lua_State *L);
 int bind_counts_functions(lua_State *L);
 int bind_machine_functions(lua_State *L);
 int bind_reference_functions(lua_State *L);
+int bind_reference_rows(lua_State *L);
 
 #endif
