@@ -86,6 +86,21 @@ static void commands_stand_behind_a_colon(void **state)
     offers(*state, ":nothing|", 1, "");
 }
 
+static void names_of_workloads_and_networks_are_offered(void **state)
+{
+    Got g;
+
+    offers(*state, "s = schedule(workload(\"GMM|", 23, "GMM-0 GMM-1 GMM-2 GMM-3");
+    offers(*state, "moon.workload('CUM|", 15, "CUM-0 CUM.x0");
+    offers_among(*state, "workload(\"|", "QMM-3", "matmul");
+    offers(*state, "workload.set(\"s|", 14, "smoke suite");
+    offers(*state, "net(\"|", 5, "");
+    offers(*state, "workload(\"GMM-0\", \"|", 19, "");
+    ask(*state, "workload.args(\"SFM-1|", &g);
+    assert_string_equal(ml_text_z(&g.notes), "softmax of rows: m 512, n 512");
+    drop(&g);
+}
+
 static void commands_complete_their_words(void **state)
 {
     offers(*state, ":set ec|", 5, "echo");
@@ -419,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE(commands_stand_behind_a_colon),
         FIXTURE(commands_complete_their_words),
+        FIXTURE(names_of_workloads_and_networks_are_offered),
         FIXTURE(versions_and_marks_are_offered),
         FIXTURE(globals_primitives_and_keywords_are_offered),
         FIXTURE(methods_of_objects_are_offered),

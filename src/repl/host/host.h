@@ -83,6 +83,9 @@ bool ml_host_test(ml_Host *h, const char *code, ml_Text *why);
  * for methods of schedules). No metamethod is run. */
 void ml_host_names(ml_Host *h, const char *path, const char *prefix,
                    void (*fn)(const char *name, const char *what, void *user), void *user);
+/* The same for what moon.PATH() gives: a list of names, or of {name, what it is}. Runs it. */
+void ml_host_words(ml_Host *h, const char *path, const char *prefix,
+                   void (*fn)(const char *name, const char *what, void *user), void *user);
 /* What the global of that name holds, looked up without running Lua. */
 typedef enum ml_HostHolds {
     ML_HOLDS_NOTHING,

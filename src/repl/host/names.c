@@ -73,6 +73,46 @@ static int l_names(lua_State *L)
     return 0;
 }
 
+/* moon.PATH() gives a list of names, or of {name, what it is}. */
+static int l_words(lua_State *L)
+{
+    const NamesWanted *w = lua_touserdata(L, 1);
+    size_t n = strlen(w->prefix);
+
+    ml_host_push_moon(L);
+    for (const char *p = w->path; *p;) {
+        size_t len = strcspn(p, ".");
+
+        lua_pushlstring(L, p, len);
+        lua_gettable(L, -2);
+        p += len + (p[len] != '\0');
+    }
+    lua_call(L, 0, 1);
+    int list = lua_gettop(L);
+
+    for (lua_Integer k = 1; lua_rawgeti(L, list, k) != LUA_TNIL; k++) {
+        if (lua_istable(L, -1)) {
+            lua_rawgeti(L, -1, 1);
+            lua_rawgeti(L, -2, 2);
+        } else
+            lua_pushnil(L);
+        const char *name = lua_tostring(L, -2), *what = lua_tostring(L, -1);
+
+        if (name && strncmp(name, w->prefix, n) == 0)
+            w->fn(name, what ? what : "", w->user);
+        lua_settop(L, list);
+    }
+    return 0;
+}
+
+void ml_host_words(ml_Host *h, const char *path, const char *prefix,
+                   void (*fn)(const char *name, const char *what, void *user), void *user)
+{
+    NamesWanted w = {path, prefix, fn, user};
+
+    ml_host_protected(h, l_words, &w); /* what fails offers nothing */
+}
+
 void ml_host_names(ml_Host *h, const char *path, const char *prefix,
                    void (*fn)(const char *name, const char *what, void *user), void *user)
 {

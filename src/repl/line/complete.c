@@ -133,6 +133,26 @@ static bool takes_a_file(ml_Str chain)
     return false;
 }
 
+/* The function of moon that gives the names which the first argument of `chain` may be; NULL:
+ * none does. */
+static const char *gives_words(ml_Str chain)
+{
+    static const char *const GIVES[][2] = {{"moon.workload", "workload.about"},
+                                           {"moon.workload.about", "workload.about"},
+                                           {"moon.workload.args", "workload.about"},
+                                           {"moon.workload.set", "workload.set"},
+                                           {"moon.net", "net"}};
+
+    for (size_t k = 0; k < ML_COUNT(GIVES); k++) {
+        bool global = strncmp(GIVES[k][0], "moon.workload", 13) == 0;
+
+        if (ml_str_eq(chain, ml_str(GIVES[k][0])) ||
+            (global && ml_str_eq(chain, ml_str(GIVES[k][0] + 5))))
+            return GIVES[k][1];
+    }
+    return NULL;
+}
+
 /* ---- Lua */
 
 static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cursor)
@@ -154,7 +174,8 @@ static ml_CompletionPlace complete_lua(ml_Offer *o, const char *line, size_t cur
         else if (pl.call && takes_a_file(pl.call->callee)) {
             at.after = '\0'; /* the name may be a folder's */
             ml_offer_files(o);
-        }
+        } else if (pl.call && pl.call->arg == 0 && gives_words(pl.call->callee))
+            ml_offer_words(o, gives_words(pl.call->callee));
         return at;
     }
     while (at.start > 0 && ml_is_name_char(line[at.start - 1]))

@@ -34,6 +34,8 @@ void ml_offer_jobs(ml_Offer *o, bool running); /* by number; running: those alon
 void ml_offer_files(ml_Offer *o);
 /* Fields and methods of `path`; "": globals, primitives on the focus, keywords. */
 void ml_offer_names(ml_Offer *o, const char *path);
+/* What the function of moon at `path` gives without arguments. */
+void ml_offer_words(ml_Offer *o, const char *path);
 void ml_offer_loops(ml_Offer *o);
 void ml_offer_blocks(ml_Offer *o);
 /* Buffers the block reads (writes); block NULL or unknown: all of the function. */

@@ -282,6 +282,16 @@ static void collect(const char *name, const char *what, void *user)
     ml_push(c->cx, &c->names, ml_format(c->cx, "%s\n%s", name, what));
 }
 
+static void offer_word(const char *name, const char *what, void *user)
+{
+    ml_offer(user, name, what);
+}
+
+void ml_offer_words(ml_Offer *o, const char *path)
+{
+    ml_host_words(o->ss->host, path, o->prefix, offer_word, o);
+}
+
 void ml_offer_names(ml_Offer *o, const char *path)
 {
     Collected c = {.cx = o->cx};
