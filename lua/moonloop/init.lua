@@ -123,6 +123,17 @@ function moon.open(path, opts)
     return core.parse(text, with)
 end
 
+-- ---- programs from a line, loaded at first use
+
+local builders = {}
+local function builder(name)
+    return function(...)
+        builders[name] = builders[name] or core.load(name)(moon, core)
+        return builders[name](...)
+    end
+end
+moon.einsum = builder "einsum"
+
 -- ---- traces
 
 local function quoted(s)

@@ -248,6 +248,12 @@ for _, f in ipairs { { "llvm", "whether programs can be compiled" }, { "cuda", "
 end
 topic("moon.te", "builder of programs: what a tensor holds, as a function of its indices", "See te.compute, te.func.")
 topic("moon.ir", "constructors of expressions and statements, one to one with the IR", "See ir.func, ir.block.")
+topic("moon.einsum(spec, sizes [, opts])", "a program of one contraction, from its letters", [[
+sizes: of each letter (a name makes it symbolic), or a list of the operands' shapes. A letter is a loop; one that is not in the result is summed over, in the order of the text; twice in an operand it is the diagonal. "..." are dimensions without letters, in sizes a list. Without -> the result has the letters that occur once, sorted. In shapes a dimension of 1 is read at 0 where another operand has more. opts: dtype, acc, names (of the operands and the result). The module is as that of a workload.]],
+    [[
+print(moon.einsum("bmk,bkn->bmn", {b = 2, m = 8, k = 4, n = 8}).main:script())
+print(moon.einsum("ii->", {i = 8}).flop)
+print(#moon.draft(moon.einsum("...ij,jk->...ik", {{3, 8, 4}, {4, 8}})):trace())]])
 topic("moon.workload(name [, opts])", "one of the programs that are measured", [[
 By name, as moon.workload.list gives them, or by shape: moon.workload.matmul(128, 128, 128). Words may follow a name: a dtype (.f16 .bf16 .f64 .i8), an accumulator (.acc16 .acc32), what the family knows (QMM-2.p.rq, WIN-0.pre, B2.s384). A family of one row needs no number. The module has inputs(seed), reference(inputs), flop and bytes beside its function main. opts: dtype, acc, batch.]],
     [[print(moon.workload("GMM-0").flop)]])
