@@ -132,7 +132,7 @@ local function builder(name)
         return builders[name](...)
     end
 end
-moon.einsum = builder "einsum"
+moon.einsum, moon.net = builder "einsum", builder "net"
 
 -- ---- traces
 

@@ -254,6 +254,12 @@ sizes: of each letter (a name makes it symbolic), or a list of the operands' sha
 print(moon.einsum("bmk,bkn->bmn", {b = 2, m = 8, k = 4, n = 8}).main:script())
 print(moon.einsum("ii->", {i = 8}).flop)
 print(#moon.draft(moon.einsum("...ij,jk->...ik", {{3, 8, 4}, {4, 8}})):trace())]])
+topic("moon.net([name [, opts]])", "the distinct layers of a network, each with how often it occurs", [[
+name: resnet50, mobilenet_v2, bert_large, vit_b16; without one these names. A list of tables with workload (a module), weight (its count), id and role (what it is): the products by their names (R1, M1, B1, V1), then what is between them. Residual additions of several sizes are one row, the largest of them, weighted so that it has the elements of all. opts: dtype, acc, batch (of the first two), seq (of BERT: 128 or 384).]],
+    [[
+local flop = 0
+for _, layer in ipairs(moon.net("resnet50")) do flop = flop + layer.weight * layer.workload.flop end
+print(flop)]])
 topic("moon.workload(name [, opts])", "one of the programs that are measured", [[
 By name, as moon.workload.list gives them, or by shape: moon.workload.matmul(128, 128, 128). Words may follow a name: a dtype (.f16 .bf16 .f64 .i8), an accumulator (.acc16 .acc32), what the family knows (QMM-2.p.rq, WIN-0.pre, B2.s384). A family of one row needs no number. The module has inputs(seed), reference(inputs), flop and bytes beside its function main. opts: dtype, acc, batch.]],
     [[print(moon.workload("GMM-0").flop)]])

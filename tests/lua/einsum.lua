@@ -1,3 +1,7 @@
+-- moon.einsum and moon.net: programs of a line, and the layers of networks.
+local tests = {}
+local function test(name, fn) tests[#tests + 1] = { name, fn } end
+
 local function equals(m, seed, how)
     local args = m.arguments(seed, how)
     moon.interpret(m, args)
@@ -160,5 +164,52 @@ test("random contractions are well-formed and equal their references", function(
 end)
 
 -- ---- moon.net
+
+test("the layers of networks have their number, counts and operations", function()
+    for name, want in pairs { resnet50 = { 27, 53, 8.174 }, mobilenet_v2 = { 33, 52, 0.599 }, bert_large = { 13, 193, 78.9 },
+        vit_b16 = { 13, 98, 35.1 } } do
+        local list = moon.net(name)
+        local products, flop, ids = 0, 0, {}
+        for _, row in ipairs(list) do
+            assert(row.workload.id == row.id and not ids[row.id] and row.weight > 0 and #row.role > 2)
+            ids[row.id] = true
+            if row.id:find("^%u%d") then
+                products = products + row.weight
+                flop = flop + row.weight * row.workload.flop
+            end
+            assert(moon.schedule(row.workload):flops() == row.workload.flop, row.id)
+        end
+        assert(#list == want[1] and products == want[2], ("%s: %d, %s"):format(name, #list, products))
+        local digits = want[3] < 10 and 0.0005 or 0.05
+        assert(math.abs(flop / 1e9 - want[3]) <= digits, ("%s: %.4f GFLOP"):format(name, flop / 1e9))
+    end
+    local flop = 0
+    for _, row in ipairs(moon.net("bert_large", { seq = 384 })) do
+        if row.id:find("^%u%d") then flop = flop + row.weight * row.workload.flop end
+    end
+    assert(math.abs(flop / 1e9 - 246.4) <= 0.05, flop)
+end)
+
+test("additions of several sizes are weighted by their elements", function()
+    for name, want in pairs { resnet50 = { 6.875, 56 * 56 * 256 }, mobilenet_v2 = { 2.875, 56 * 56 * 24 } } do
+        local list = moon.net(name)
+        local last = list[#list]
+        assert(last.weight == want[1] and last.workload.main.buffers.C.shape[1] * last.workload.main.buffers.C.shape[2] == want[2])
+    end
+end)
+
+test("networks take a dtype, a batch, a length; what has no meaning is refused", function()
+    local list = moon.net("resnet50", { dtype = "i8" })
+    assert(list[1].workload.main.buffers.X.dtype == "int8" and list[26].workload.main.buffers.X.dtype == "float32")
+    list = moon.net("resnet50", { batch = 16, dtype = "f16" })
+    assert(list[2].workload.main.buffers.X.shape[1] == 16 and list[27].weight == 6.875)
+    fails("unknown-name", "mobilenet_v2", moon.net, "resnet")
+    fails("bad-argument", "no batch", moon.net, "vit_b16", { batch = 3 })
+    fails("bad-argument", "128 or 384", moon.net, "bert_large", { seq = 100 })
+    fails("bad-argument", "no seq", moon.net, "resnet50", { seq = 384 })
+    fails("bad-argument", "no option is named size", moon.net, "resnet50", { size = 3 })
+    fails("bad-argument", "batch", moon.net, "resnet50", { batch = 0 })
+    fails("bad-argument", "name", moon.net, 3)
+end)
 
 return tests

@@ -94,6 +94,7 @@ static void names_of_workloads_and_networks_are_offered(void **state)
     offers(*state, "moon.workload('CUM|", 15, "CUM-0 CUM.x0");
     offers_among(*state, "workload(\"|", "QMM-3", "matmul");
     offers(*state, "workload.set(\"s|", 14, "smoke suite");
+    offers(*state, "moon.net(\"|", 10, "bert_large mobilenet_v2 resnet50 vit_b16");
     offers(*state, "net(\"|", 5, "");
     offers(*state, "workload(\"GMM-0\", \"|", 19, "");
     ask(*state, "workload.args(\"SFM-1|", &g);
