@@ -6,9 +6,10 @@ local moon, core = ...
 local facts = {}
 -- ---- what a program is made of
 
--- Facts of a block, or nil when no rule knows what to do with it.
-function facts.of(s, block)
-    local f = core.block_body(s, block)
+-- Facts of a block, or nil when no rule knows what to do with it. tuple: reductions of
+-- several values at once, f.stores of them, are known.
+function facts.of(s, block, tuple)
+    local f = core.block_body(s, block, tuple)
     if not f or f.write.irregular then return nil end
     f.block, f.spatial, f.reduce = block, {}, {}
     for k, it in ipairs(f.iters) do

@@ -190,7 +190,7 @@ static bool line_in(const char *dir, int index, const char *file, char *out, int
     return ok;
 }
 
-static void read_caches(ml_Machine *m)
+void ml_machine_caches(uint64_t bytes[ML_MACHINE_MEMORY])
 {
     static const char dir[] = "/sys/devices/system/cpu/cpu0/cache";
     char text[64];
@@ -202,17 +202,17 @@ static void read_caches(ml_Machine *m)
             !line_in(dir, k, "type", text, sizeof text) || text[0] == 'I')
             continue;
         if (line_in(dir, k, "size", text, sizeof text))
-            m->cache[level - 1] = cache_size(text);
+            bytes[level - 1] = cache_size(text);
     }
 #if defined(_SC_LEVEL1_DCACHE_SIZE)
     static const int names[ML_MACHINE_MEMORY] = {
         _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
 
     for (int k = 0; k < ML_MACHINE_MEMORY; k++) {
-        long v = m->cache[k] ? 0 : sysconf(names[k]);
+        long v = bytes[k] ? 0 : sysconf(names[k]);
 
         if (v > 0)
-            m->cache[k] = (uint64_t)v;
+            bytes[k] = (uint64_t)v;
     }
 #endif
 }
@@ -231,7 +231,7 @@ void ml_machine_host(uint32_t threads, ml_Machine *out)
     if (!(m.clock > 0))
         m.clock = processor_clock();
     m.flop_per_cycle = ml_machine_flop_per_cycle(&m.target, ML_MACHINE_F32);
-    read_caches(&m);
+    ml_machine_caches(m.cache);
     m.clock_measured = m.call = m.fork_join = (double)NAN;
     for (int n = 0; n < 2; n++) {
         for (int k = 0; k < ML_MACHINE_KINDS; k++)

@@ -64,6 +64,8 @@ struct ml_Machine {
 double ml_machine_flop_per_cycle(const ml_Target *t, ml_MachineKind k);
 /* Fills in the host and its table figures, and NAN for all that is measured. */
 void ml_machine_host(uint32_t threads, ml_Machine *out);
+/* Bytes of one L1, L2, L3; those not known stay as they are. */
+void ml_machine_caches(uint64_t bytes[ML_MACHINE_MEMORY]);
 /* Nominal operations per second with this many threads, by the clock that the processor
  * names, else by the measured one; NAN: unknown. */
 double ml_machine_nominal(const ml_Machine *m, ml_MachineKind k, uint32_t threads);

@@ -15,21 +15,33 @@ typedef struct Body {
     const ml_Func *f;
     int list; /* stack index of the table of reads */
     int n;
-    const ml_Buffer *own; /* written: its own loads are not listed */
     int64_t ops;
     bool guard, calls;
 } Body;
 
-/* Adds coefficient * e to v[0..n_iters); what is not affine in the iterators sets `used`
- * alone and *irregular. */
-static void linear(const ml_Block *b, const ml_Expr *e, int64_t coefficient, int64_t *v,
-                   bool *used, bool *irregular)
+/* An iterator in an index: its stride in elements. by, unless 0: it is in a part that is not
+ * affine, which changes in steps of so many iterations (1: any); period, unless 0: for each
+ * remainder by so many, all is affine in the quotient. */
+typedef struct Use {
+    bool used;
+    int64_t stride, by, period;
+} Use;
+
+static int64_t common(int64_t a, int64_t b)
+{
+    return b == 0 ? a : common(b, a % b);
+}
+
+/* Adds coefficient * e to the strides of u[0..n_iters); what is not affine in the iterators
+ * sets *irregular, and `by` of those in it. */
+static void linear(const ml_Block *b, const ml_Expr *e, int64_t coefficient, Use *u,
+                   bool *irregular)
 {
     if (e->kind == ML_EXPR_VAR) {
         for (uint32_t k = 0; k < b->n_iters; k++)
             if (b->iters[k].var == e->as.var) {
-                used[k] = true;
-                if (__builtin_add_overflow(v[k], coefficient, &v[k]))
+                u[k].used = true;
+                if (__builtin_add_overflow(u[k].stride, coefficient, &u[k].stride))
                     *irregular = true;
             }
         return;
@@ -37,24 +49,33 @@ static void linear(const ml_Block *b, const ml_Expr *e, int64_t coefficient, int
     if (e->flags & ML_X_VAR_FREE)
         return;
     if (e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_SUB) {
-        linear(b, e->args[0], coefficient, v, used, irregular);
-        linear(b, e->args[1], e->kind == ML_EXPR_ADD ? coefficient : -coefficient, v, used,
+        linear(b, e->args[0], coefficient, u, irregular);
+        linear(b, e->args[1], e->kind == ML_EXPR_ADD ? coefficient : -coefficient, u,
                irregular);
         return;
     }
     if (e->kind == ML_EXPR_MUL && ml_is_const_int(e->args[1]) &&
         !__builtin_mul_overflow(coefficient, e->args[1]->as.i, &coefficient)) {
-        linear(b, e->args[0], coefficient, v, used, irregular);
+        linear(b, e->args[0], coefficient, u, irregular);
         return;
     }
     if (e->kind == ML_EXPR_CAST) {
-        linear(b, e->args[0], coefficient, v, used, irregular);
+        linear(b, e->args[0], coefficient, u, irregular);
         return;
     }
+    bool divides = (e->kind == ML_EXPR_FLOORDIV || e->kind == ML_EXPR_FLOORMOD) &&
+                   ml_is_const_int(e->args[1]) && e->args[1]->as.i > 0;
+    int64_t d = divides ? e->args[1]->as.i : 1;
+
     *irregular = true;
     for (uint32_t k = 0; k < b->n_iters; k++)
-        if (ml_expr_uses_var(e, b->iters[k].var))
-            used[k] = true;
+        if (ml_expr_uses_var(e, b->iters[k].var)) {
+            bool steps = e->kind == ML_EXPR_FLOORDIV && e->args[0]->kind == ML_EXPR_VAR;
+
+            u[k].used = true;
+            u[k].by = common(steps ? d : 1, u[k].by);
+            u[k].period = u[k].period == 0 || u[k].period == d ? d : 1;
+        }
 }
 
 static bool is_param(const ml_Func *f, const ml_Buffer *b)
@@ -65,22 +86,31 @@ static bool is_param(const ml_Func *f, const ml_Buffer *b)
     return false;
 }
 
-/* {buffer=, dtype=, elements=, param=, irregular=, strides={elements by iterator; false:
- * not used}} */
+static void push_or_false(lua_State *L, bool is, int64_t n)
+{
+    if (is)
+        lua_pushinteger(L, (lua_Integer)n);
+    else
+        lua_pushboolean(L, false);
+}
+
+/* {buffer=, dtype=, elements=, shape=, param=, irregular=, strides={elements by iterator; false:
+ * not used}, by={steps by iterator; false: affine}, period={by iterator; false: affine}} */
 static void push_access(Body *c, const ml_Buffer *buffer, const ml_Expr *const *idx,
                         size_t n)
 {
     lua_State *L = c->L;
-    int64_t *v = ML_ARRAY(c->cx, int64_t, c->b->n_iters + 1u), stride = 1;
-    bool *used = ML_ARRAY(c->cx, bool, c->b->n_iters + 1u), irregular = false;
+    Use *u = ML_ARRAY(c->cx, Use, c->b->n_iters + 1u);
+    int64_t stride = 1;
+    bool irregular = false;
 
     for (size_t d = n; d-- > 0;) {
-        linear(c->b, idx[d], stride, v, used, &irregular);
+        linear(c->b, idx[d], stride, u, &irregular);
         if (!ml_is_const_int(buffer->shape[d]) || buffer->n_strides ||
             __builtin_mul_overflow(stride, buffer->shape[d]->as.i, &stride))
             irregular = true;
     }
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 8);
     bind_set_string(L, "buffer", buffer->name);
     bind_set_int(L, "id", buffer->uid);
     bind_push_dtype(L, buffer->type);
@@ -88,15 +118,33 @@ static void push_access(Body *c, const ml_Buffer *buffer, const ml_Expr *const *
     bind_set_int(L, "elements", ml_buffer_const_size(buffer));
     bind_set_bool(L, "param", is_param(c->f, buffer));
     bind_set_bool(L, "irregular", irregular);
-    lua_createtable(L, (int)c->b->n_iters, 0);
+    lua_createtable(L, (int)n, 0);
+    for (size_t d = 0; d < n; d++) {
+        push_or_false(L, ml_is_const_int(buffer->shape[d]), buffer->shape[d]->as.i);
+        lua_rawseti(L, -2, (lua_Integer)d + 1);
+    }
+    lua_setfield(L, -2, "shape");
+    for (int k = 0; k < 3; k++)
+        lua_createtable(L, (int)c->b->n_iters, 0);
     for (uint32_t k = 0; k < c->b->n_iters; k++) {
-        if (used[k])
-            lua_pushinteger(L, (lua_Integer)v[k]);
-        else
-            lua_pushboolean(L, false);
+        push_or_false(L, u[k].used, u[k].stride);
+        lua_rawseti(L, -4, (lua_Integer)k + 1);
+        push_or_false(L, u[k].by != 0, u[k].by);
+        lua_rawseti(L, -3, (lua_Integer)k + 1);
+        push_or_false(L, u[k].by != 0, u[k].period);
         lua_rawseti(L, -2, (lua_Integer)k + 1);
     }
+    lua_setfield(L, -4, "period");
+    lua_setfield(L, -3, "by");
     lua_setfield(L, -2, "strides");
+}
+
+static bool writes(const ml_Block *b, const ml_Buffer *buffer)
+{
+    for (uint32_t k = 0; k < b->n_writes; k++)
+        if (b->writes[k].buffer == buffer)
+            return true;
+    return false;
 }
 
 static bool visit_expr(const ml_Expr *e, void *user)
@@ -111,7 +159,7 @@ static bool visit_expr(const ml_Expr *e, void *user)
         c->calls = true;
     if (e->kind != ML_EXPR_LOAD)
         return true;
-    if (e->as.buffer != c->own) {
+    if (!writes(c->b, e->as.buffer)) { /* what it accumulates into is not listed */
         push_access(c, e->as.buffer, e->args, ml_load_rank(e));
         lua_rawseti(c->L, c->list, ++c->n);
     }
@@ -140,11 +188,42 @@ static void push_iters(lua_State *L, const ml_Block *b)
     }
 }
 
-/* block_body(s, block): {iters=, reads=, write=, init=, ops=, guard=, calls=, copy=}, or
- * nil when its body is not one store. */
+/* The first store of a body of one; or, of a tuple, of values that are bound before. */
+static const ml_Store *first_store(Body *c, const ml_Stmt *s, bool tuple, int64_t *stores)
+{
+    const ml_Store *first = NULL;
+
+    if (s->kind == ML_STMT_STORE && ml_as_store(s)->mask == NULL) {
+        ++*stores;
+        ml_expr_visit(ml_as_store(s)->value, visit_expr, c);
+        return ml_as_store(s);
+    }
+    if (!tuple || s->kind != ML_STMT_SEQ)
+        return NULL;
+    for (uint32_t k = 0; k < ml_as_seq(s)->n; k++) {
+        const ml_Stmt *one = ml_as_seq(s)->stmts[k];
+        const ml_Store *st;
+
+        if (one->kind == ML_STMT_BIND && !first) {
+            ml_expr_visit(ml_as_bind(one)->value, visit_expr, c);
+            continue;
+        }
+        st = one->kind == ML_STMT_STORE ? first_store(c, one, false, stores) : NULL;
+        if (st == NULL)
+            return NULL;
+        first = first ? first : st;
+    }
+    return first;
+}
+
+/* block_body(s, block, tuple): {iters=, reads=, write=, stores=, init=, ops=, guard=, calls=,
+ * copy=}, or nil when its body is not one store; tuple: nor a tuple, of which `write` is the
+ * first. */
 static int block_body(lua_State *L)
 {
     ml_Schedule *s = bind_check_schedule(L, 1), *from;
+    bool tuple = lua_toboolean(L, 3);
+    int64_t stores = 0;
     ml_Handle h;
 
     lua_settop(L, 2);
@@ -152,24 +231,24 @@ static int block_body(lua_State *L)
         h.kind != ML_H_BLOCK || !ml_handle_alive(s, h))
         return bind_bad(L, "block_body: a block of the schedule is needed");
     const ml_Block *b = ml_as_block(ml_index_node(ml_schedule_program(s).index, h.uid));
+    ml_Ctx *cx = bind_scratch(L); /* 3 */
+    Body c = {.L = L, .cx = cx, .b = b, .f = ml_schedule_func(s)};
+    const ml_Store *st;
 
-    if (b->body->kind != ML_STMT_STORE || b->n_allocs || b->n_matches) {
+    lua_createtable(L, 0, 9); /* 4 */
+    lua_newtable(L);          /* 5 */
+    c.list = lua_gettop(L);
+    st = first_store(&c, b->body, tuple, &stores);
+    if (st == NULL || b->n_allocs || b->n_matches) {
         lua_pushnil(L);
         return 1;
     }
-    const ml_Store *st = ml_as_store(b->body);
-    ml_Ctx *cx = bind_scratch(L); /* 3 */
-    Body c = {.L = L, .cx = cx, .b = b, .f = ml_schedule_func(s), .own = st->buffer};
-
-    lua_createtable(L, 0, 8); /* 4 */
+    lua_setfield(L, 4, "reads");
     push_iters(L, b);
     lua_setfield(L, 4, "iters");
     push_access(&c, st->buffer, st->indices, st->n);
     lua_setfield(L, 4, "write");
-    lua_newtable(L); /* 5 */
-    c.list = lua_gettop(L);
-    ml_expr_visit(st->value, visit_expr, &c);
-    lua_setfield(L, 4, "reads");
+    bind_set_int(L, "stores", stores);
     bind_set_bool(L, "init", b->init != NULL);
     bind_set_int(L, "ops", c.ops);
     bind_set_bool(L, "guard", c.guard);

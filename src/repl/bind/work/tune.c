@@ -5,6 +5,7 @@
 #include "repl/bind/work/tuning.h"
 #include "repl/bind/work/work.h"
 
+#include "moonloop/codegen/machine/machine.h"
 #include "moonloop/core/vec.h"
 
 #include <math.h>
@@ -487,15 +488,23 @@ static int tune_target(lua_State *L)
 {
     ml_Text *t = bind_text(L);
     ml_Target host = ml_target_host();
+    uint64_t cache[ML_MACHINE_MEMORY] = {0};
 
+    ml_machine_caches(cache);
     ml_target_json(&host, t);
     bind_push_text(L, t);
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 9);
     bind_set_int(L, "vector_bits", host.vector_bits);
     bind_set_int(L, "registers", host.registers);
+    bind_set_bool(L, "vnni", host.vnni);
+    bind_set_bool(L, "avxvnni", strstr(host.features, "+avxvnni,") != NULL);
+    bind_set_bool(L, "bf16", host.bf16);
     bind_set_int(L, "cores", host.cores);
     bind_set_int(L, "threads", ml_threads(&host));
     bind_set_bool(L, "masks", host.masks);
+    bind_set_int(L, "l1", (int64_t)cache[ML_MACHINE_L1]); /* bytes of one; 0: not known */
+    bind_set_int(L, "l2", (int64_t)cache[ML_MACHINE_L2]);
+    bind_set_int(L, "l3", (int64_t)cache[ML_MACHINE_L3]);
     bind_set_string(L, "level", ml_target_level(&host));
     return 2;
 }
