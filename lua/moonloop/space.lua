@@ -3,23 +3,31 @@
 -- A rule looks at the program and the target, never at measurements. It gives sketches:
 -- schedules on the start version, whose traces the search replays with other decisions; the
 -- decisions they carry are the rule's own choice, tried first and used by moon.draft. The
--- rules of a family are one file of space/. Source: auto-scheduler 2 to 6;
--- lowering-and-codegen 8.
+-- rules of a family are one file of space/, a row below: a family adds sketches to the list
+-- where it knows the structure of the program, and says so where the plain ones may be faster
+-- (list.narrow), or where no other family has anything to add (list.known). Source: auto-scheduler 2 to 6; lowering-and-codegen 8.
 local moon, core = ...
 
 local space = { name = "cpu-1" }
 local facts = core.load("space/facts")(moon, core)
 local plain = core.load("space/plain")(moon, core, facts)
-local tile = core.load("space/tile")(moon, core, facts, plain)
-local rows = core.load("space/rows")(moon, core, facts, plain)
+
+local families = {} -- asked in this order: the first sketch of the list is the draft
+for k, name in ipairs {
+    "rows",
+    "tile",
+} do
+    families[k] = core.load("space/" .. name)(moon, core, facts, plain)
+end
 
 -- The sketches of a program for a target; never empty.
 function space.sketches(program, opts)
     local json, target = core.tune_target()
-    local threads = opts and opts.threads or target.threads
+    local threads = opts and opts.threads ~= 0 and opts.threads or target.threads
     local list = { refused = {}, target = json, threads = threads }
-    rows.sketches(list, program, target, threads)
-    tile.sketches(list, program, target, threads)
+    for _, family in ipairs(families) do
+        if not list.known then family.sketches(list, program, target, threads) end
+    end
     if #list == 0 or list.narrow then plain.sketches(list, program, target, threads) end
     if #list == 0 then facts.sketch(list, program, "as it is", function() end) end
     return list

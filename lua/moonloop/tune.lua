@@ -6,10 +6,15 @@ local tune = {}
 local known = { trials = true, seconds = true, seed = true, space = true, db = true, threads = true,
     progress = true, on_record = true, fresh = true, name = true, workers = true }
 
-local function read(opts)
-    core.want(opts, "table?", "tune: opts")
+local function read(opts, who)
+    who = who or "tune"
+    core.want(opts, "table?", who .. ": opts")
     for k in pairs(opts or {}) do
-        if not known[k] then core.fail("bad-argument", "tune: no option is named " .. tostring(k)) end
+        if not known[k] then core.fail("bad-argument", who .. ": no option is named " .. tostring(k)) end
+    end
+    local n = opts and opts.threads
+    if n ~= nil and (math.type(n) ~= "integer" or n < 0) then
+        core.fail("bad-argument", who .. ": threads is a number of them, 0 the session's")
     end
     return opts or {}
 end
@@ -155,9 +160,13 @@ function tune.apply(program, record)
 end
 
 function tune.draft(program, opts)
-    local id = name_of(program, read(opts))
+    local o = read(opts, "draft")
+    local id = name_of(program, o)
     program = module_of(program)
-    local list = sketches_of(program, opts or {})
+    local list = sketches_of(program, o)
+    if type(list) ~= "table" or list[1] == nil then
+        core.fail("bad-argument", "draft: the space gives no schedule of this program")
+    end
     local s = moon.schedule(program, { name = id })
     list[1].schedule:trace():apply(s)
     return s

@@ -25,7 +25,7 @@ local calls = {
     { "bad-argument", "shape", moon.te.compute, nil, print },
     { "bad-argument", "opts", moon.create_schedule, moon.workload.matmul(4, 4, 4), "global" },
     { "bad-argument", "opts", moon.verify, moon.workload.matmul(4, 4, 4), 3 },
-    { "bad-argument", "not of the kind", moon.draft, moon.workload.matmul(4, 4, 4), { threads = {} } },
+    { "bad-argument", "threads is a number", moon.draft, moon.workload.matmul(4, 4, 4), { threads = {} } },
     { "bad-trace", "holds itself", moon.trace, { { kind = "Split", attrs = c } } },
     { "bad-trace", "holds itself", moon.trace, { { kind = "Split", attrs = wide } } },
     { "bad-trace", "instruction 1", moon.trace, { 7 } },

@@ -107,9 +107,15 @@ end)
 
 test("results that are given back have a nest each", function() family("rows", sum_and_largest(96, 320)) end)
 
-test("rows that no vector divides are left to the other family", function()
-    family("fused, vectorised, vectorised", sum(64, 1021, "float32"))
-    family("fused, vectorised, vectorised", softmax(33, 17))
+test("a draft says what is wrong of its options", function()
+    local p = sum(8, 64, "float32")
+    for option, words in pairs { foo = "no option is named foo", threads = "threads is a number", space = "space is" } do
+        local ok, e = pcall(moon.draft, p, { [option] = option == "foo" and 1 or "x" })
+        assert(not ok and e.code == "bad-argument" and e.message:find(words, 1, true), e.message)
+    end
+    local ok, e = pcall(moon.draft, p, { space = function() return {} end })
+    assert(not ok and e.message:find("gives no schedule", 1, true), e.message)
+    assert(moon.draft(p, { threads = 0 }):script() == moon.draft(p):script())
 end)
 
 return tests
