@@ -59,6 +59,18 @@ end
 
 function facts.lanes(target, dtype) return math.max(1, target.vector_bits // 8 // facts.bytes(dtype)) end
 
+facts.serial_below = 32768 -- points: waking threads costs more than they save
+
+-- Whether the results below a loop are stored past the caches: the rule's own choice is yes
+-- where they are given back and fill the caches of the cores, so that nobody finds them there.
+function facts.stream(s, loop, f, target)
+    if not f.write.param then return end
+    local bytes = f.write.elements * facts.bytes(f.write.dtype)
+    if bytes < target.l2 then return end
+    local list = bytes >= target.l2 * target.cores and { 1, 0 } or { 0, 1 }
+    s:annotate(loop, "non_temporal", facts.choose(s, list))
+end
+
 -- Does fn to s where a copy of s stands it.
 function facts.try(s, fn)
     local copy = s:copy()

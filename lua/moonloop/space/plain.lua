@@ -4,6 +4,7 @@
 local moon, core, facts = ...
 
 local plain = {}
+local transpose = core.load("space/transpose")(moon, core, facts)
 local auto = moon.auto
 
 -- ---- simple blocks: elementwise, copies, transposes, small reductions
@@ -14,10 +15,14 @@ function plain.block(s, name, target, threads, free)
     local b = s:get_block(name)
     local f = facts.of(s, b)
     if not f or #f.spatial == 0 then return end
-    local loops = s:get_loops(b)
-    if #loops ~= #f.iters then return end
+    if #s:get_loops(b) ~= #f.iters then return end
+    local loops = {} -- of the iterators; their order in the nest is another matter
+    for k, it in ipairs(f.iters) do loops[k] = it.loop end
+    if free and transpose.block(s, name, f, target, threads) then return end
     local v = facts.contiguous(f)
-    local lanes = facts.lanes(target, f.write.dtype)
+    local lanes, bytes = facts.lanes(target, f.write.dtype), facts.bytes(f.write.dtype)
+    -- a line shorter than a vector: half of one, or a quarter
+    while v and lanes > f.iters[v].extent and lanes * bytes > 16 do lanes = lanes // 2 end
     local outer, order = {}, {}
     for _, k in ipairs(f.spatial) do
         if k ~= v then outer[#outer + 1] = loops[k] end
@@ -55,15 +60,25 @@ function plain.block(s, name, target, threads, free)
         for _, k in ipairs(f.reduce) do order[#order + 1] = loops[k] end
         if #order > 1 then s:reorder(table.unpack(order)) end
     end
-    if threads > 1 and f.points >= 32768 and #outer > 0 then
+    if threads > 1 and f.points >= facts.serial_below and #outer > 0 then
         local function parallel(n)
-            return facts.try(s, function(x) x:parallel(n > 1 and x:fuse(table.unpack(outer, 1, n)) or outer[1]) end)
+            return facts.try(s, function(x)
+                local whole = n > 1 and x:fuse(table.unpack(outer, 1, n)) or outer[1]
+                x:parallel(whole)
+                if free and wide then facts.stream(x, whole, f, target) end
+            end)
         end
+        local function extent(n)
+            local product = 1
+            for k = 1, n do product = product * (s:get(outer[k]).extent or 1) end
+            return product
+        end
+        -- a loop of vectors with a rest keeps it to itself where there are tasks enough: a
+        -- parallel one asks for it each time
+        local rest = wide and f.iters[v].extent % lanes > 0 and extent(#outer - 1) >= 4 * threads
         -- all of them as one; where that cannot be shown to be sound, fewer
-        for n = #outer, 1, -1 do
-            local extent = 1
-            for k = 1, n do extent = extent * (s:get(outer[k]).extent or 1) end
-            if extent > 1 and parallel(n) then break end
+        for n = rest and #outer - 1 or #outer, 1, -1 do
+            if extent(n) > 1 and parallel(n) then break end
         end
     end
 end
@@ -93,6 +108,15 @@ function plain.inline(s, keep)
             end
         end
     end
+end
+
+-- What is left after a block: the elementwise block that reads it alone, once inlined.
+function plain.follower(s, name)
+    local list = s:get_consumers(s:get_block(name))
+    if #list ~= 1 then return nil end
+    local f = facts.of(s, list[1])
+    if not f or #f.reduce > 0 then return nil end
+    return s:get(list[1]).name
 end
 
 -- Every block by itself, with and without inlining.

@@ -216,15 +216,6 @@ local function anchor(s)
     return best
 end
 
--- What is left after the anchor: the elementwise block that reads it alone, once inlined.
-local function epilogue(s, name)
-    local list = s:get_consumers(s:get_block(name))
-    if #list ~= 1 then return nil end
-    local f = facts.of(s, list[1])
-    if not f or #f.reduce > 0 then return nil end
-    return s:get(list[1]).name
-end
-
 local function prologues(s, name)
     local out = {}
     for _, p in ipairs(s:get_producers(s:get_block(name))) do out[#out + 1] = s:get(p).name end
@@ -237,7 +228,7 @@ function tile.sketches(list, program, target, threads)
     local name = anchor(probe)
     if not name then return end
     local f = facts.of(probe, probe:get_block(name))
-    local consumer, before = epilogue(probe, name), prologues(probe, name)
+    local consumer, before = plain.follower(probe, name), prologues(probe, name)
     local rest = {}
     for _, n in ipairs(facts.blocks(probe)) do
         if n ~= name and n ~= consumer then rest[#rest + 1] = n end

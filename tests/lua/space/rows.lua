@@ -107,6 +107,27 @@ end)
 
 test("results that are given back have a nest each", function() family("rows", sum_and_largest(96, 320)) end)
 
+-- B[i, j] = what of A[j, i] and C[i, j]
+local function across(m, n, dtype, what)
+    return program(buffer("A", n .. ", " .. m, dtype) .. ", " .. buffer("C", m .. ", " .. n, dtype) .. ", " .. buffer("B", m .. ", " .. n, dtype),
+        each("B", m, n, what))
+end
+
+test("what is read across is transposed in registers", function()
+    for _, size in ipairs { { 64, 64 }, { 40, 72 }, { 33, 130 }, { 250, 300 }, { 16, 4096 } } do
+        for _, dtype in ipairs { "float32", "int8", "float64" } do
+            family("fused, vectorised, vectorised", across(size[1], size[2], dtype, "A[vk, vi] + C[vi, vk]"))
+        end
+    end
+    local kernel <close> = moon.build(moon.draft(across(256, 256, "float32", "A[vk, vi]")))
+    assert(not kernel:asm():find("gather"))
+end)
+
+test("results that fill the caches are stored past them", function()
+    assert(moon.draft(across(4096, 4096, "float32", "C[vi, vk] * A[vk, vi]")):script():find("non_temporal\": 1", 1, true))
+    assert(not moon.draft(across(64, 64, "float32", "C[vi, vk]")):script():find("non_temporal", 1, true))
+end)
+
 test("a draft says what is wrong of its options", function()
     local p = sum(8, 64, "float32")
     for option, words in pairs { foo = "no option is named foo", threads = "threads is a number", space = "space is" } do
