@@ -11,23 +11,26 @@ local rows = {}
 local auto = moon.auto
 
 -- A reduction of one pass over its largest operand, along which the last reduced iterator is
--- contiguous. Short vectors must divide it: a block with a guard is not cut in parts.
+-- contiguous.
 local function is_row_reduction(f)
     local last = f.reduce[#f.reduce]
-    if not last or not f.init or f.iters[last].extent % 4 ~= 0 then return false end
+    if not last or not f.init then return false end
     for _, r in ipairs(f.reads) do
         if not r.irregular and r.strides[last] == 1 and r.elements >= f.points then return true end
     end
     return false
 end
 
+-- Short vectors must divide a row that shares its nest: a block with a guard is not moved.
+local function is_even(f) return f.iters[f.reduce[#f.reduce]].extent % 4 == 0 end
+
 -- The blocks in order with their facts, and which of them reduce rows; nil when there is
 -- one that the family does not know.
 local function members_of(s)
     local list, some = {}, false
     for _, name in ipairs(facts.blocks(s)) do
-        local f = facts.of(s, s:get_block(name))
-        if not f then return nil end
+        local f = facts.of(s, s:get_block(name), true)
+        if not f or (f.stores > 1 and #f.reduce == 0) then return nil end
         if #f.reduce > 0 then
             if not is_row_reduction(f) then return nil end
             some = true
@@ -72,13 +75,16 @@ local function partial(s, name, at, lanes, n)
     local vectors = s:rfactor(s:split(last, { auto, several, lanes })[3], at)
     local inner = s:get_loops(vectors)
     local many = s:rfactor(inner[#inner - 1], at)
-    return { b, vectors, many }
+    if lanes < 8 then return { b, vectors, many } end
+    -- the lanes of the last vector: quarters first, so that few wait for each other
+    local l = s:get_loops(b)
+    return { b, s:rfactor(s:split(l[#l], { auto, 4 })[2], at), vectors, many }
 end
 
 -- The loops of a block by what its iterators are: reduced ones, and spatial ones by the
 -- stride of what is written.
 local function loops_by_kind(s, b, outside)
-    local f = core.block_body(s, b)
+    local f = core.block_body(s, b, true)
     local reduced, spatial = {}, {}
     for k, it in ipairs(f.iters) do
         if it.loop and not outside[s:get(it.loop).name] then
@@ -107,6 +113,10 @@ local function vectorize_partial(s, b, outside)
     end
 end
 
+local function keep_in_registers(s, b, f)
+    for k = 0, f.stores - 1 do s:set_scope(b, k, "local") end
+end
+
 -- One region: `list` computed for each iteration of the first n loops of its last block.
 local function region(s, list, n, target, threads)
     local head = list[#list]
@@ -126,11 +136,11 @@ local function region(s, list, n, target, threads)
     for k, m in ipairs(list) do
         local p = parts[k]
         if p then
-            for _, b in ipairs { p[2], p[3] } do
-                s:set_scope(b, 0, "local")
-                vectorize_partial(s, b, outside)
+            for j = 2, #p do
+                keep_in_registers(s, p[j], m.f)
+                vectorize_partial(s, p[j], outside)
             end
-            if k < #list then s:set_scope(p[1], 0, "local") end
+            if k < #list then keep_in_registers(s, p[1], m.f) end
         else
             local lanes = facts.lanes(target, m.f.write.dtype)
             local own = s:get_loops(m.name)
@@ -144,6 +154,15 @@ local function region(s, list, n, target, threads)
         local fused = n > 1 and s:fuse(table.unpack(loops, 1, n)) or row
         s:parallel(fused)
     end
+end
+
+-- One reduction of rows by itself; nil where it is none that vectors divide. multiple: of
+-- what its rows are a multiple, whatever was decided before.
+function rows.alone(s, name, target, threads, multiple)
+    local f = facts.of(s, s:get_block(name), true)
+    if not f or not is_row_reduction(f) or not is_even(f) then return end
+    region(s, { { name = name, f = f, reduces = true, multiple = multiple } }, #f.spatial, target, threads)
+    return true
 end
 
 -- Blocks up to one whose result is given back share the rows of their reductions.
@@ -170,11 +189,43 @@ local function in_chunks(s, list, target, threads)
             local chunks = facts.choose(s, counts)
             local multiple = #m.f.reduce == 1 and s:get(first).extent // (threads * math.max(table.unpack(counts))) or nil
             local part = s:rfactor(s:split(first, { chunks * threads, auto })[1], #m.f.spatial)
-            local own = { name = s:get(part).name, f = facts.of(s, part), reduces = true, multiple = multiple }
+            local own = { name = s:get(part).name, f = facts.of(s, part, true), reduces = true, multiple = multiple }
             region(s, { own }, #m.f.spatial + 1, target, threads)
         else
             facts.try(s, function(x) plain.block(x, m.name, target, threads) end)
         end
+    end
+end
+
+-- Rows that no vector divides: partial results of vectors, the last of them masked, go to
+-- memory; what combines them is a row of another length.
+local function with_rest(s, list, target, threads)
+    for _, m in ipairs(list) do
+        if m.reduces and not is_even(m.f) then
+            local lanes, extent = facts.lanes(target, m.f.write.dtype), m.f.iters[m.f.reduce[#m.f.reduce]].extent
+            local counts = {}
+            for _, n in ipairs { 4, 2, 8, 1 } do
+                if n * lanes * 2 <= extent then counts[#counts + 1] = n end
+            end
+            if #counts == 0 then goto next end
+            local n, at = facts.choose(s, counts), #m.f.spatial
+            local loops = s:get_loops(m.name)
+            local part = s:rfactor(s:split(loops[#loops], { auto, n * lanes })[2], at)
+            local own = s:get_loops(part)
+            local many, one = table.unpack(s:split(own[#own], { auto, lanes }))
+            s:decompose_reduction(part, own[at + 1])
+            s:vectorize(one)
+            s:unroll(many)
+            local init = s:get_loops(s:get(part).name:gsub("_update$", "") .. "_init")
+            s:vectorize(init[#init])
+            if threads > 1 and at > 0 then s:parallel(at > 1 and s:fuse(table.unpack(own, 1, at)) or own[1]) end
+            rows.alone(s, m.name, target, threads, lanes * math.min(table.unpack(counts)))
+        elseif m.reduces then
+            rows.alone(s, m.name, target, threads)
+        else
+            facts.try(s, function(x) plain.block(x, m.name, target, threads, true) end)
+        end
+        ::next::
     end
 end
 
@@ -183,9 +234,10 @@ function rows.sketches(list, program, target, threads)
     plain.inline(probe, {})
     local members = members_of(probe)
     if not members or not members[#members].f.write.param then return end
-    local few, whole_chunks, most = false, true, 0
+    local few, whole_chunks, most, even = false, true, 0, true
     for _, m in ipairs(members) do
         if m.reduces then
+            even = even and is_even(m.f)
             few = few or extent_of(m.f, m.f.spatial) < 2 * threads
             whole_chunks = whole_chunks and #chunks_of(m.f, threads) > 0
             most = math.max(most, m.f.points)
@@ -197,6 +249,11 @@ function rows.sketches(list, program, target, threads)
             plain.inline(s, {})
             fn(s, members_of(s), target, n)
         end
+    end
+    if not even then
+        facts.sketch(list, program, "rows with a rest", whole(with_rest, serial))
+        list.narrow = true
+        return
     end
     if few and whole_chunks and serial > 1 then
         facts.sketch(list, program, "rows in chunks", whole(in_chunks, threads))

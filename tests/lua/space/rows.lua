@@ -107,6 +107,35 @@ end)
 
 test("results that are given back have a nest each", function() family("rows", sum_and_largest(96, 320)) end)
 
+test("rows that no vector divides are reduced in vectors, the last of them masked", function()
+    local names = "rows with a rest, fused, vectorised, vectorised"
+    family(names, sum(64, 1021, "float32"))
+    family(names, sum(300, 197, "int8"))
+    family(names, softmax(33, 197))
+    family(names, layer_norm(40, 333))
+    family(names, softmax(33, 17)) -- too short for two vectors
+end)
+
+local function largest(m, n)
+    return program(buffer("A", m .. ", " .. n) .. ", " .. buffer("V", m) .. ", " .. buffer("I", m, "int32"), ([[
+    for i, k in T.grid(%d, %d):
+        with T.block("V"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                V[vi] = T.float32(-3.4028234663852886e+38)
+                I[vi] = 2147483647
+            x: T.int32 = T.Select(A[vi, vk] > V[vi] or A[vi, vk] == V[vi] and vk < I[vi], vk, I[vi])
+            y: T.float32 = T.max(A[vi, vk], V[vi])
+            V[vi] = y
+            I[vi] = x
+]]):format(m, n))
+end
+
+test("the largest of rows and its place are found in vectors", function()
+    family("rows", largest(64, 512))
+    family("rows with a rest, fused, vectorised, vectorised", largest(64, 1001))
+end)
+
 -- B[i, j] = what of A[j, i] and C[i, j]
 local function across(m, n, dtype, what)
     return program(buffer("A", n .. ", " .. m, dtype) .. ", " .. buffer("C", m .. ", " .. n, dtype) .. ", " .. buffer("B", m .. ", " .. n, dtype),
