@@ -157,6 +157,23 @@ test("results that fill the caches are stored past them", function()
     assert(not moon.draft(across(64, 64, "float32", "C[vi, vk]")):script():find("non_temporal", 1, true))
 end)
 
+local function column_sum(m, n, dtype)
+    return program(buffer("A", m .. ", " .. n, dtype) .. ", " .. buffer("S", n, dtype), ([[
+    for j, k in T.grid(%d, %d):
+        with T.block("S"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            with T.init():
+                S[vj] = T.%s(0)
+            S[vj] = S[vj] + A[vk, vj]
+]]):format(n, m, dtype))
+end
+
+test("columns are summed in registers, many rows in blocks", function()
+    for _, c in ipairs { { 2048, 64, "float32", true }, { 4096, 33, "int32", true }, { 49, 2048, "float32" }, { 30, 40, "float64" } } do
+        family(c[4] and "columns in blocks of rows, columns in registers" or "columns in registers", column_sum(c[1], c[2], c[3]))
+    end
+end)
+
 test("a draft says what is wrong of its options", function()
     local p = sum(8, 64, "float32")
     for option, words in pairs { foo = "no option is named foo", threads = "threads is a number", space = "space is" } do
