@@ -174,6 +174,26 @@ test("columns are summed in registers, many rows in blocks", function()
     end
 end)
 
+local function running_sums(m, n)
+    return program(buffer("A", m .. ", " .. n) .. ", " .. buffer("B", m .. ", " .. n), ([[
+    for i, j in T.grid(%d, %d):
+        with T.block("B"):
+            vi = T.axis.spatial(%d, i)
+            vj = T.axis.opaque(%d, j)
+            B[vi, vj] = T.if_then_else(vj > 0, B[vi, vj - 1], T.float32(0)) + A[vi, vj]
+]]):format(m, n, m, n))
+end
+
+test("rows of running sums go to the threads, what is in a row stays in order", function()
+    local p = running_sums(300, 500)
+    local list = moon.space.sketches(p, { threads = 2 })
+    assert(#list == 1 and list[1].name == "scans of rows")
+    assert(list[1].schedule:script():find("i in T.parallel", 1, true))
+    assert(moon.check(list[1].schedule).ok)
+    local ok, e = pcall(function() moon.schedule(p):parallel("j") end)
+    assert(not ok and e.code == "iter-not-parallel")
+end)
+
 test("a draft says what is wrong of its options", function()
     local p = sum(8, 64, "float32")
     for option, words in pairs { foo = "no option is named foo", threads = "threads is a number", space = "space is" } do
