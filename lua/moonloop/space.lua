@@ -17,6 +17,7 @@ for k, name in ipairs {
     "scan",
     "rows",
     "columns",
+    "pack",
     "tile",
 } do
     families[k] = core.load("space/" .. name)(moon, core, facts, plain)

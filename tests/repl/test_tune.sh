@@ -115,7 +115,7 @@ for _, id in ipairs { "GMM-0", "C1D-1" } do
         end
     end
 end
-assert(seen["pack, two panels outermost"] and seen["pack, panels outermost"] and seen["in place, blocks"])
+assert(seen["product, packed, panels outermost"] and seen["product, in place, rows outermost"])
 -- a design space of one's own
 local mine = function(program)
     local s = moon.schedule(program)
