@@ -17,6 +17,7 @@ for k, name in ipairs {
     "scan",
     "rows",
     "columns",
+    "attention",
     "pack",
     "tile",
 } do

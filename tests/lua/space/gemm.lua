@@ -155,6 +155,13 @@ local function chain(h, m, n, d, c, opts)
     return moon.module(te.func(params, "main"))
 end
 
+test("two products with a softmax between them share one nest", function()
+    first("chain, ", chain(2, 32, 32, 16, 16, { scale = true, softmax = true }))
+    if lots > 1 then first("chain, ", chain(2, 19, 21, 12, 20, { scale = true, softmax = true })) end
+    first("chain, ", chain(1, 70, 24, 8, 16, { softmax = true, bias = true }))
+    if lots > 1 then first("chain, ", chain(2, 16, 20, 8, 8, { softmax = true, dtype = "float64" }), 1) end
+end)
+
 test("products that follow each other have a nest each", function()
     first("product, ", chain(2, 33, 18, 8, 32, { scale = true }))
     first("product, ", chain(1, 64, 48, 40, 32, {}))
