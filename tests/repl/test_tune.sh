@@ -115,7 +115,7 @@ for _, id in ipairs { "GMM-0", "C1D-1" } do
         end
     end
 end
-assert(seen["product, packed, panels outermost"] and seen["product, in place, rows outermost"])
+assert(seen["product, packed, panels outermost"] and seen["product, in place, rows outermost"] and seen["panels of weights"])
 -- a design space of one's own
 local mine = function(program)
     local s = moon.schedule(program)

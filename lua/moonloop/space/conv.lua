@@ -1,0 +1,264 @@
+-- conv - convolutions: register tiles over the rows of an image, panels of the weights.
+--
+-- The block with the most work adds up products of an image and weights: spatial iterators are
+-- the vector axis v (channels of the result, along which the weights lie), rows that the
+-- weights do not know (batch, depth, height, width), and shared ones that both know (groups,
+-- parity classes). A panel of weights is as wide as the register tile. What is chosen first
+-- follows from sizes alone: lanes that a tile wastes, loads of a multiply-add, what fits into
+-- the caches. Source: auto-scheduler 6; lowering-and-codegen 8.
+local moon, core, facts, plain = ...
+
+local conv = {}
+local auto = moon.auto
+local image = core.load("space/image")(moon, core, facts, plain)
+local product, up = image.product, image.up
+
+-- Bytes of a core's caches that panels may take, on any machine of today.
+local l1, l2 = 32 << 10, 640 << 10
+
+-- ---- what there is to tile
+
+-- The operand along v: affine along v and what is reduced. By position among the reads.
+local function weights_of(f, v)
+    for k, r in ipairs(f.reads) do
+        local straight = r.strides[v] == 1 and not r.by[v]
+        for _, x in ipairs(f.reduce) do straight = straight and not r.by[x] end
+        if straight then return k, r end
+    end
+end
+
+-- The axes of a block, or nil when it is no convolution: rows over two iterators or more,
+-- sums over two or more.
+local function axes_of(f)
+    local v = facts.contiguous(f)
+    if not f.init or not v or #f.reduce < 2 or #f.reads ~= 2 or f.guard then return nil end
+    local at, w = weights_of(f, v)
+    if not at then return nil end
+    local x = f.reads[3 - at]
+    local a = { v = v, weights = w, at = at, image = x, rows = {}, shared = {}, step = x.by[v] or nil }
+    if x.strides[v] and not x.by[v] then return nil end
+    for _, k in ipairs(f.spatial) do
+        if k ~= v then
+            local list = w.strides[k] and a.shared or a.rows
+            list[#list + 1] = k
+        end
+    end
+    -- the widest row axis in a line of the image is tiled, the next one with it
+    local order = {}
+    for _, k in ipairs(a.rows) do
+        if f.iters[k].extent > 1 then
+            if not x.strides[k] or x.by[k] then return nil end
+            order[#order + 1] = k
+        end
+    end
+    table.sort(order, function(p, q) return x.strides[p] < x.strides[q] end)
+    a.w, a.h = order[1], order[2]
+    if not a.w then return nil end
+    return a
+end
+
+-- ---- register tiles
+
+-- Tiles as numbers h * 10000 + w * 100 + vectors, the promising ones first: cycles of a
+-- useful multiply-add, by what is wasted, waited for and loaded.
+local function tiles_for(f, a, target, lanes, depth)
+    local n = f.iters[a.v].extent
+    local width = f.iters[a.w].extent
+    local height = a.h and f.iters[a.h].extent or 1
+    local most = target.registers >= 32 and 28 or 12
+    local list = {}
+    for nv = 1, 6 do
+        local fits = nv == 1 or nv * lanes <= up(n, lanes)
+        if a.step and a.step % (nv * lanes) ~= 0 then fits = false end
+        for mw = 1, fits and math.min(width, most) or 0 do
+            for mh = 1, math.min(height, most // mw) do
+                local rows = mh * mw
+                local acc = rows * nv
+                -- a second line only where one is too short
+                local sense = mh == 1 or mw == width
+                if sense and acc <= most and acc + nv <= target.registers then
+                    local useful = (n / up(n, nv * lanes)) * (width / up(width, mw)) * (height / up(height, mh))
+                    local wait = math.max(1, 10 / acc)
+                    local loads = math.max(1, 0.94 + 0.35 * (rows + nv) / acc)
+                    -- a panel comes from a cache: lines of a row of the tile
+                    local panel = depth * nv * lanes * facts.bytes(a.weights.dtype)
+                    local far = panel <= l1 and 0 or panel <= l2 and 1.5 or 4
+                    list[#list + 1] = { mh * 10000 + mw * 100 + nv, wait * loads / useful * (1 + far / rows) - acc * 1e-3 }
+                end
+            end
+        end
+    end
+    table.sort(list, function(p, q) return p[2] < q[2] or (p[2] == q[2] and p[1] < q[1]) end)
+    local out = {}
+    for k = 1, math.min(#list, 8) do out[k] = list[k][1] end
+    return out
+end
+
+local function below(extent, list)
+    local out = {}
+    for _, x in ipairs(list) do
+        if x <= extent then out[#out + 1] = x end
+    end
+    return out
+end
+
+-- ---- one nest
+
+-- Loops of a block by what they are, vectors and tiles split off.
+local function split_tiles(s, f, a, loops, tiles, lanes)
+    local t = { tile = facts.choose(s, tiles) }
+    t.jo, t.jv, t.jl = table.unpack(s:split(loops[a.v], { auto, t.tile % 100, lanes }))
+    t.wo, t.wi = table.unpack(s:split(loops[a.w], { auto, t.tile // 100 % 100 }))
+    if a.h then t.ho, t.hi = table.unpack(s:split(loops[a.h], { auto, t.tile // 10000 })) end
+    t.far, t.shared = {}, {} -- row loops outside of the tiled ones
+    for _, k in ipairs(a.rows) do
+        if k ~= a.w and k ~= a.h then t.far[#t.far + 1] = loops[k] end
+    end
+    for _, k in ipairs(a.shared) do t.shared[#t.shared + 1] = loops[k] end
+    return t
+end
+
+-- The reduce loops, outermost first; the innermost is cut for unrolling.
+local function split_reduced(s, f, a, loops)
+    local r = {}
+    for _, k in ipairs(f.reduce) do r[#r + 1] = loops[k] end
+    local last, before = f.reduce[#f.reduce], f.reduce[#f.reduce - 1]
+    local extent = f.iters[last].extent
+    -- few channels: with the taps before them they are one line of the image
+    local line = a.image.strides[before] == extent and a.image.strides[last] == 1
+    local wline = a.weights.strides[before] == extent * a.weights.strides[last]
+    if line and wline and extent < 16 and not a.image.by[before] then
+        r[#r] = s:fuse(r[#r - 1], r[#r])
+        table.remove(r, #r - 1)
+        extent = extent * f.iters[before].extent
+    end
+    local candidates = {}
+    -- not so many that neighbouring rows read the same elements: those would be kept, and spill
+    local apart = math.max(1, a.image.strides[a.w])
+    for _, n in ipairs { 4, 7, 8, 6, 5, 3, 2, 1 } do
+        if extent % n == 0 and n <= apart then candidates[#candidates + 1] = n end
+    end
+    local k0, k1 = table.unpack(s:split(r[#r], { auto, facts.choose(s, candidates) }))
+    r[#r] = k0
+    return r, k1
+end
+
+local function append(list, ...)
+    for _, l in ipairs { ... } do
+        if l then list[#list + 1] = l end
+    end
+end
+
+local function add_all(list, more) append(list, table.unpack(more)) end
+
+local function vectorize_copy(s, block, lanes)
+    local loops = s:get_loops(block)
+    local o, i = table.unpack(s:split(loops[#loops], { auto, lanes }))
+    s:vectorize(i)
+    s:unroll(o)
+end
+
+-- how: pack (panels of weights are copied first), order ("panels": each panel with all rows;
+-- "rows": rows outermost), consumer (an elementwise block computed with each tile).
+local function tiled(s, name, f, a, tiles, lanes, threads, how)
+    local b = s:get_block(name)
+    local acc = not how.consumer and s:reindex(b, { "write", 0 })
+    local panel = how.pack and s:cache_read(b, a.at - 1, "global")
+    local loops = s:get_loops(b)
+    local t = split_tiles(s, f, a, loops, tiles, lanes)
+    local reduced, k1 = split_reduced(s, f, a, loops)
+
+    local order = {}
+    add_all(order, t.shared)
+    if how.order == "panels" then append(order, t.jo) end
+    add_all(order, t.far)
+    append(order, t.ho or false)
+    if how.order == "rows" then append(order, t.jo) end
+    append(order, t.wo)
+    local n_outer = #order
+    add_all(order, reduced)
+    append(order, k1, t.hi or false, t.wi, t.jv, t.jl)
+    s:reorder(table.unpack(order))
+    local tile_loop = order[n_outer]
+
+    if panel then
+        s:compute_at(panel, t.jo, true)
+        vectorize_copy(s, panel, lanes)
+    end
+    s:set_scope(b, 0, "local")
+    local back = how.consumer and s:get_block(how.consumer) or acc
+    s:reverse_compute_at(back, tile_loop, true)
+    local bl = s:get_loops(back)
+    vectorize_copy(s, back, lanes)
+    for k = n_outer + 1, #bl - 1 do s:unroll(bl[k]) end
+
+    local init = s:decompose_reduction(b, reduced[1])
+    for _, l in ipairs { t.hi or false, t.wi, t.jv, k1 } do
+        if l then s:unroll(l) end
+    end
+    s:vectorize(t.jl)
+    local il = s:get_loops(init)
+    s:vectorize(il[#il])
+    for k = n_outer + 1, #il - 1 do s:unroll(il[k]) end
+
+    local outer = {}
+    if how.order == "panels" then
+        add_all(outer, t.shared)
+        append(outer, t.jo)
+    else
+        add_all(outer, t.shared)
+        add_all(outer, t.far)
+        append(outer, t.ho or false)
+        if not a.h then
+            append(outer, t.jo, t.wo)
+        end
+    end
+    if threads > 1 then s:parallel(#outer > 1 and s:fuse(table.unpack(outer)) or outer[1]) end
+end
+
+-- ---- the family
+
+function conv.sketches(list, program, target, threads)
+    local probe = core.schedule(program, { name = "probe" })
+    local name = image.prepare(probe)
+    local f = name and facts.of(probe, probe:get_block(name))
+    local a = f and axes_of(f)
+    if not a then return end
+    local lanes = facts.lanes(target, f.write.dtype)
+    local tiles = tiles_for(f, a, target, lanes, product(f, f.reduce))
+    if #tiles == 0 or f.iters[a.v].extent * 2 <= lanes then return end
+    local consumer = image.epilogue(probe, name)
+    local rest = {}
+    for _, n in ipairs(facts.blocks(probe)) do
+        if n ~= name and n ~= consumer then rest[#rest + 1] = n end
+    end
+    local function whole(how)
+        return function(s)
+            image.prepare(s)
+            for _, n in ipairs(rest) do
+                facts.try(s, function(x)
+                    if not image.in_lines(x, n, target, threads) then plain.block(x, n, target, threads) end
+                end)
+            end
+            how.consumer = consumer
+            tiled(s, name, f, a, tiles, lanes, threads, how)
+        end
+    end
+    -- a copy pays where many tiles read it, and lines of the weights lie far apart
+    local tile = tiles[1]
+    local width = tile % 100 * lanes
+    local panels = (f.iters[a.v].extent + width - 1) // width * product(f, a.shared)
+    local pays = panels > 1 and product(f, a.rows) >= 10 * (tile // 10000) * (tile // 100 % 100)
+    local copied = { "panels of weights, copied", { pack = true, order = "panels" } }
+    local in_place = { "panels of weights", { order = "panels" } }
+    local by_rows = { "rows of the image", { order = "rows" } }
+    local kinds = pays and { copied, in_place, by_rows } or { in_place, by_rows, copied }
+    -- few weights stay in a near cache whatever the order: lines of the image are read once
+    local lines = product(f, a.rows) // f.iters[a.w].extent
+    local few = a.weights.elements * facts.bytes(a.weights.dtype) <= 256 << 10 and lines >= 4 * threads
+    if few or (panels < 2 * threads and panels % threads ~= 0) then kinds = { by_rows, in_place, copied } end
+    for _, k in ipairs(kinds) do facts.sketch(list, program, k[1], whole(k[2])) end
+    list.known = true
+end
+
+return conv

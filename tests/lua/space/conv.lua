@@ -1,0 +1,84 @@
+-- Convolutions: the family takes them by their structure, and each sketch computes the same
+-- with whatever decisions; sums over zeros are left out of transposed ones of any stride.
+local tests = {}
+local w = moon.workload
+
+local function test(name, fn) tests[#tests + 1] = { name, fn } end
+
+-- Each sketch as the rule decides it, and with decisions by lot.
+local function is_right(p, threads, lots)
+    local names = {}
+    for k, sketch in ipairs(moon.space.sketches(p, { threads = threads })) do
+        local trace = sketch.schedule:trace()
+        names[k] = sketch.name
+        for lot = 0, lots or 1 do
+            local s = moon.schedule(p)
+            trace:apply(s, { decide = function(instruction, decision)
+                if lot == 0 or instruction.kind ~= "SampleCategorical" then return decision end
+                return math.random(0, #instruction.attrs[1] - 1)
+            end })
+            assert(moon.check(s).ok, sketch.name .. "\n" .. s:script())
+        end
+    end
+    return names
+end
+
+local ours = { ["panels of weights"] = true, ["panels of weights, copied"] = true, ["rows of the image"] = true }
+
+-- The first sketch is one of the family.
+local function taken(p, threads, lots)
+    local names = is_right(p, threads or 2, lots)
+    assert(ours[names[1]], table.concat(names, ", "))
+end
+
+test("convolutions of one to three dimensions", function()
+    taken(w.conv1d { l = 40, ci = 6, co = 32, k = 3, s = 2, p = 1 })
+    taken(w.conv2d { h = 9, w = 11, ci = 5, co = 48, k = 3, p = 1 })
+    taken(w.conv2d { h = 9, w = 9, ci = 3, co = 20, k = 5, s = 2, p = 2 }, 1)
+    taken(w.conv3d { depth = 4, h = 5, w = 6, ci = 4, co = 32, k = 3, p = 1 })
+end)
+
+test("dilated and grouped ones, in batches, with what follows", function()
+    taken(w.conv2d { h = 9, w = 9, ci = 4, co = 32, k = 3, d = 2, p = 1, n = 2 })
+    taken(w.conv2d { h = 7, w = 7, ci = 16, co = 64, k = 3, p = 1, g = 4 })
+    taken(w.conv2d_bias_relu { h = 8, w = 8, ci = 3, co = 32, k = 3, p = 1 })
+    taken(w.capsule { h = 6, w = 6, ci = 4, co = 16, k = 3, p = 1 })
+end)
+
+test("vectors across groups, or mostly empty, are left to others", function()
+    for _, p in ipairs { w.conv2d { h = 6, w = 6, ci = 6, co = 24, k = 3, g = 3 }, w.conv2d { h = 6, w = 9, ci = 6, co = 5, k = 3 } } do
+        assert(not ours[is_right(p, 2, 0)[1]])
+    end
+end)
+
+test("parity classes of transposed ones", function()
+    taken(w.conv2d_transposed { h = 4, w = 5, ci = 4, co = 32, k = 4, s = 2, p = 1 })
+    taken(w.conv2d_transposed { h = 3, w = 3, ci = 4, co = 16, k = 6, s = 3, p = 0, n = 2 })
+end)
+
+-- What the block adds up, without zeros: extents of its loops.
+local function extents(s, name)
+    local out = {}
+    for k, l in ipairs(s:get_loops(name)) do out[k] = s:get(l).extent end
+    return table.concat(out, " ")
+end
+
+test("zeros are left out for whatever stride, window and padding", function()
+    math.randomseed(18)
+    for _ = 1, 12 do
+        local s, k = math.random(2, 4), math.random(1, 6)
+        local p = math.random(0, k - 1)
+        local h = math.random(2, 4)
+        if (h - 1) * s - 2 * p + k >= 1 then
+            local sch = moon.schedule(w.conv2d_transposed { h = h, w = h, ci = 2, co = 3, k = k, s = s, p = p })
+            sch:skip_zeros("Y", true)
+            local r = (k + s - 1) // s
+            local out = (h - 1) * s - 2 * p + k
+            local want = ("1 %d %d 3 %d %d 2"):format(out, out, r, r)
+            assert(extents(sch, "Y") == want, extents(sch, "Y") .. " for " .. want)
+            assert(moon.check(sch).ok, sch:script())
+        end
+    end
+end)
+
+return tests
