@@ -18,6 +18,7 @@ for k, name in ipairs {
     "rows",
     "columns",
     "attention",
+    "depthwise",
     "conv",
     "pack",
     "tile",

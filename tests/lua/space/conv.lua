@@ -56,6 +56,17 @@ test("parity classes of transposed ones", function()
     taken(w.conv2d_transposed { h = 3, w = 3, ci = 4, co = 16, k = 6, s = 3, p = 0, n = 2 })
 end)
 
+test("windows over channels by themselves", function()
+    local first = {}
+    for k, p in ipairs { w.depthwise { h = 9, w = 10, c = 32, k = 3, p = 1 }, w.depthwise { h = 11, w = 9, c = 48, k = 3, s = 2, p = 1, n = 2 },
+        w.depthwise { h = 7, w = 9, c = 20, k = 5, d = 1 }, w.depthwise { h = 40, w = 36, c = 32, k = 3, s = 2, p = 1 } } do
+        first[k] = is_right(p, 2, 2)[1]
+    end
+    local copied, unpadded = "taps in registers", "taps in registers, unpadded"
+    local got, want = table.concat(first, "; "), table.concat({ copied, unpadded, copied, unpadded }, "; ")
+    assert(got == want, got)
+end)
+
 -- What the block adds up, without zeros: extents of its loops.
 local function extents(s, name)
     local out = {}
