@@ -19,6 +19,7 @@ for k, name in ipairs {
     "columns",
     "attention",
     "depthwise",
+    "narrow",
     "conv",
     "pack",
     "tile",

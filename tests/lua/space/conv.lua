@@ -56,6 +56,14 @@ test("parity classes of transposed ones", function()
     taken(w.conv2d_transposed { h = 3, w = 3, ci = 4, co = 16, k = 6, s = 3, p = 0, n = 2 })
 end)
 
+test("lines of the image are vectors where a pixel has few results", function()
+    for _, p in ipairs { w.conv2d_transposed { h = 5, w = 18, ci = 6, co = 3, k = 4, s = 2, p = 1 }, w.conv2d { h = 6, w = 37, ci = 4, co = 5, k = 3, p = 1 },
+        w.conv2d { h = 5, w = 20, ci = 4, co = 2, k = 3, n = 2 } } do
+        local names = is_right(p, 2, 1)
+        assert(names[1] == "lines of the image are vectors", names[1])
+    end
+end)
+
 test("windows over channels by themselves", function()
     local first = {}
     for k, p in ipairs { w.depthwise { h = 9, w = 10, c = 32, k = 3, p = 1 }, w.depthwise { h = 11, w = 9, c = 48, k = 3, s = 2, p = 1, n = 2 },
