@@ -1,0 +1,167 @@
+-- Products by dot product instructions: each sketch of bytes and bfloat16 with whatever decisions, on sizes that
+-- divide and that do not, leaves what the interpreted program leaves, to the bit where it adds integers.
+local tests = {}
+local te = moon.te
+
+local function test(name, fn) tests[#tests + 1] = { name, fn } end
+
+-- Which of the instructions this processor has.
+local has = {}
+do
+    local f = io.open("/proc/cpuinfo")
+    local text = f and f:read("a") or ""
+    if f then f:close() end
+    has.bytes = (text:find("avx512_vnni", 1, true) or text:find("avx_vnni", 1, true)) ~= nil
+    has.pairs = text:find("avx512_bf16", 1, true) ~= nil
+end
+
+-- The largest bytes everywhere (sums of pairs that saturate would be seen), or any.
+local function fill(p, extreme)
+    local list = {}
+    for k, x in ipairs(p:func("main").buffers) do
+        local t = moon.tensor(x.shape, x.dtype)
+        if x.dtype == "uint8" then
+            t:random(k, extreme and 255 or 0, 256)
+        elseif x.dtype == "int8" then
+            t:random(k, extreme and -128 or -128, extreme and -126 or 128)
+        elseif x.name == "shift" then
+            t:random(k, 20, 28)
+        elseif x.name == "mult" then
+            t:random(k, 1 << 14, 1 << 15)
+        elseif x.dtype:find("int") then
+            t:random(k, -1000, 1000)
+        else
+            t:random(k, -1, 1)
+        end
+        list[k] = t
+    end
+    return list
+end
+
+local function same(a, b, exact, at)
+    if type(a) == "table" then
+        for k in ipairs(a) do same(a[k], b[k], exact, at) end
+    else
+        assert(exact and a == b or not exact and math.abs(a - b) <= 1e-3, ("%s: %s instead of %s"):format(at, b, a))
+    end
+end
+
+local function runs(p, s, threads, exact, name)
+    for _, extreme in ipairs { false, true } do
+        local a, b = fill(p, extreme), fill(p, extreme)
+        moon.interpret(p, a)
+        moon.build(s, { threads = threads })(table.unpack(b))
+        same(a[#a]:totable(), b[#b]:totable(), exact, name)
+    end
+end
+
+-- Every sketch, as the rule decides it and by lot. there: whether the processor has the instruction.
+local function is_right(p, there, exact)
+    local list = moon.space.sketches(p, { threads = 2 })
+    for _, refused in ipairs(list.refused) do error(refused.name .. ": " .. tostring(refused.error)) end
+    assert(not there or list[1].name:find("^dot products"), list[1].name)
+    for _, sketch in ipairs(list) do
+        local trace = sketch.schedule:trace()
+        assert(moon.check(sketch.schedule).ok, sketch.name)
+        runs(p, sketch.schedule, 2, exact, sketch.name)
+        for _ = 1, 2 do
+            local s = moon.schedule(p)
+            trace:apply(s, { decide = function(instruction)
+                if instruction.kind ~= "SampleCategorical" then return nil end
+                return math.random(0, #instruction.attrs[1] - 1)
+            end })
+            assert(moon.check(s).ok, sketch.name .. "\n" .. s:script())
+            runs(p, s, 2, exact, sketch.name .. "\n" .. s:script())
+        end
+    end
+end
+
+local function bytes(p) is_right(p, has.bytes, true) end
+
+test("products of bytes, plain, packed, requantised", function()
+    local w = moon.workload.quantized_matmul
+    bytes(w { m = 12, n = 64, k = 32 })
+    bytes(w { m = 9, n = 96, k = 24, rq = true })
+    bytes(w { m = 14, n = 48, k = 16, packed = true })
+    bytes(w { m = 5, n = 32, k = 20, packed = true, rq = true })
+end)
+
+test("few rows, and sizes that nothing divides", function()
+    local w = moon.workload.quantized_matmul
+    bytes(w { m = 1, n = 80, k = 40 })
+    bytes(w { m = 3, n = 37, k = 26 })
+    bytes(w { m = 17, n = 100, k = 30, rq = true })
+    bytes(w { m = 6, n = 19, k = 8 })
+end)
+
+test("two operands with signs", function()
+    local w = moon.workload.quantized_matmul
+    bytes(w { m = 10, n = 48, k = 24, dtype = "int8" })
+    bytes(w { m = 4, n = 21, k = 10, dtype = "int8", rq = true })
+end)
+
+test("windows of images, plain, packed, requantised", function()
+    local w = moon.workload.quantized_conv2d
+    bytes(w { h = 5, w = 7, ci = 8, co = 32, k = 3, p = 1 })
+    bytes(w { h = 6, w = 6, ci = 4, co = 16, k = 3, s = 2, p = 1, rq = true })
+    bytes(w { h = 4, w = 5, ci = 12, co = 48, k = 1 })
+    bytes(w { h = 4, w = 5, ci = 16, co = 64, k = 3, p = 1, packed = true })
+    bytes(w { h = 3, w = 4, ci = 32, co = 32, k = 1, packed = true, rq = true })
+end)
+
+-- Sums of products of two operands, by letters; the other operand may lie any way.
+local function product(spec, size, a_type, b_type, acc)
+    local a, b, c = spec:match("(%a*),(%a*)%->(%a*)")
+    local k = te.reduce_axis(size.k, "k")
+    local function shape(letters)
+        local out = {}
+        for l in letters:gmatch(".") do out[#out + 1] = size[l] end
+        return out
+    end
+    local A, B = te.placeholder(shape(a), a_type, "A"), te.placeholder(shape(b), b_type, "B")
+    local C = te.compute(shape(c), function(...)
+        local at, of = { ... }, { k = k }
+        for l in c:gmatch(".") do of[l] = table.remove(at, 1) end
+        local function index(letters)
+            local out = {}
+            for l in letters:gmatch(".") do out[#out + 1] = of[l] end
+            return table.unpack(out)
+        end
+        return te.sum(te.cast(A(index(a)), acc) * te.cast(B(index(b)), acc), k)
+    end, "C")
+    return moon.module(te.func({ A, B, C }, "main"))
+end
+
+test("the operand of the columns lies either way, in batches", function()
+    bytes(product("mk,nk->mn", { m = 8, n = 64, k = 32 }, "uint8", "int8", "int32"))
+    bytes(product("bmk,bkn->bmn", { b = 3, m = 7, n = 32, k = 12 }, "uint8", "int8", "int32"))
+    bytes(product("bmk,bnk->bmn", { b = 2, m = 4, n = 18, k = 9 }, "uint8", "int8", "int32"))
+end)
+
+test("pairs of bfloat16", function()
+    local function halves(p) is_right(p, has.pairs, false) end
+    halves(product("mk,kn->mn", { m = 12, n = 64, k = 32 }, "bfloat16", "bfloat16", "float32"))
+    halves(product("mk,kn->mn", { m = 7, n = 37, k = 13 }, "bfloat16", "bfloat16", "float32"))
+    halves(product("bmk,bnk->bmn", { b = 2, m = 6, n = 32, k = 16 }, "bfloat16", "bfloat16", "float32"))
+end)
+
+-- Sums near one, sums whose parts are denormal, and operands that are.
+test("what the interpreter makes of the instruction is what the processor does, to the bit", function()
+    if not has.pairs then return print("skip: no AVX512-BF16") end
+    local p = product("mk,kn->mn", { m = 6, n = 48, k = 34 }, "bfloat16", "bfloat16", "float32")
+    local s = moon.space.sketches(p, { threads = 1 })[1].schedule
+    for _, size in ipairs { { 1, 1 }, { 1e-19, 1e-19 }, { 1e-39, 1e3 }, { 1e30, 1e30 } } do
+        local A, B = moon.tensor({ 6, 34 }, "bfloat16"):random(1, -size[1], size[1]), moon.tensor({ 34, 48 }, "bfloat16"):random(2, -size[2], size[2])
+        local got, want = moon.tensor({ 6, 48 }, "float32"), moon.tensor({ 6, 48 }, "float32")
+        moon.build(s, { threads = 1 })(A, B, got)
+        moon.interpret(s:mod(), { A, B, want })
+        for i = 0, 5 do
+            for j = 0, 47 do
+                local x, y = got[{ i, j }], want[{ i, j }]
+                assert(x == y or x ~= x and y ~= y, ("%g: %a instead of %a"):format(size[1], x, y))
+            end
+        end
+    end
+end)
+
+return tests
