@@ -257,9 +257,9 @@ static void commands_and_functions_agree(void **state)
 static void commands_tell_what_help_lists(void **state)
 {
     static const char *const lines[] = {
-        "time --runs 2", "check",  "counts --all", "versions", "block C_update",
-        "buffers",       "deps",   "memory A",     "roofline", "profile --runs 2",
-        "asm",           "machine"};
+        "time --runs 2", "check",   "counts --all",       "versions", "block C_update",
+        "buffers",       "deps",    "memory A",           "roofline", "profile --runs 2",
+        "asm",           "machine", "why-slow --estimate"};
     ml_Session *ss = *state;
 
     run_line(ss, "decompose_reduction(\"C\", \"k\")");

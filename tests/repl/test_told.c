@@ -192,6 +192,7 @@ static const struct {
     {":memory C --budget 1000", NULL, false},
     {":profile --runs 2", NULL, false},
     {":roofline", NULL, false},
+    {":why-slow", NULL, false},
     {":machine set peak=100", NULL, false},
     {":machine", NULL, false},
     {":machine set peak=auto", NULL, false},

@@ -60,8 +60,8 @@ static void cut(ml_Ctx *cx, Lines *l, ml_Text *t)
 /* Commands whose figures are those of one machine. */
 static bool measures(const char *line)
 {
-    static const char *const NAMES[] = {":time", ":profile", ":roofline", ":machine",
-                                        ":tune"};
+    static const char *const NAMES[] = {":time",    ":profile", ":roofline",
+                                        ":machine", ":tune",    ":why-slow"};
 
     for (size_t k = 0; k < ML_COUNT(NAMES); k++) {
         size_t n = strlen(NAMES[k]);
