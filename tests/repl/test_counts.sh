@@ -47,7 +47,7 @@ verdict 'tells of one loop, and of another version'
 
 typed 80 ':counts' "$matmul" ':counts zoo' ':counts i j' ':counts --frob' ':counts v9'
 [ "$status" != 0 ] && [ "$(grep -c '^error' err)" = 5 ] && grep -q 'zoo' err && grep -q ':counts \[LOOP|VERSION\] \[--all\], not j' err &&
-    grep -q 'not --frob' err && grep -q 'no version v9' err
+    grep -q ':counts has no option --frob; it knows --all' err && grep -q 'no version v9' err
 verdict 'refuses what it does not know, with the reason'
 
 typed 80 "$matmul" 'split("i", {auto, 16});' ':diff --counts' ':diff v0 v0 --counts'

@@ -24,7 +24,7 @@ verdict ':memory says what it walked of a long program'
 typed 's = schedule(workload("C2D-1"))' ':memory Xp --budget 4e6' && [ "$status" = 0 ] && has out 'a part of the program' && has out 'redundant stores: none'
 verdict 'what a part of a program does not load is not called redundant'
 typed "$mm" ':memory nosuch' && [ "$status" = 1 ] && has err 'buffer-not-found' &&
-    typed "$mm" ':memory' && has err 'which buffer' && typed "$mm" ':memory A --what' && has err ':memory knows BUFFER' &&
+    typed "$mm" ':memory' && has err 'which buffer' && typed "$mm" ':memory A --what' && has err ':memory has no option --what; it knows --threads, --shape, --budget' &&
     typed "$mm" ':memory A --threads 99' && has err 'from 1 to 32'
 verdict ':memory refuses what it does not know'
 cat >sym.py <<'E'
@@ -65,7 +65,7 @@ typed 's = schedule(workload("SFM-1"))' ':profile --runs 3'
 [ "$status" = 0 ] && grep -q '^SFM-1 v0   4 nests   1 thread' out && grep -q '^i_1: exp  .* %  ' out && grep -q '^sum ' out &&
     grep -q '^whole ' out && grep -q '^no hardware counters: \|^of a call' out
 verdict ':profile times each nest, and says what the processor counts'
-typed "$mm" ':profile --what' && [ "$status" = 1 ] && has err ':profile knows --runs N'
+typed "$mm" ':profile --what' && [ "$status" = 1 ] && has err ':profile has no option --what; it knows --runs, --cold, --shape'
 verdict ':profile refuses what it does not know'
 typed "$mm" ':time --runs 3' 'vectorize("j");' ':time --runs 3' ':roofline'
 [ "$status" = 0 ] && grep -q '┤' out && grep -q '^v0 .* %' out && grep -q '^v1 ◀ .* %' out && grep -q 'FLOP/B$' out

@@ -172,7 +172,7 @@ expect "tuned-1"
 key esc down
 expect-not ":adopt takes it"
 key :
-type check --threads none --background
+type check --seed none --background
 key enter
 wait idle
 key down

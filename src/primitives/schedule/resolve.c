@@ -251,6 +251,8 @@ static bool not_found(ml_Schedule *s, const Found *f, const char *text, ml_Handl
 {
     ml_fail(s->space->cx, want == ML_H_LOOP ? ML_E_NO_SUCH_LOOP : ML_E_NO_SUCH_BLOCK,
             ML_TYPED(text));
+    if (want == ML_H_NONE)
+        ml_error_note(s->space->cx, "no loop, either");
     add_history(s, text, want);
     add_nearest(s, f, text, want, false);
     return false;

@@ -86,6 +86,11 @@ bool cmd_focus(ml_Session *ss, const ml_Words *w)
             "%s is a function of %s, no schedule; s = schedule(focus(), {func = \"%s\"}) "
             "works on it",
             w->v[0], ml_schedule_name(ss->focus), w->v[0]);
+    if (!found && end != w->v[0] && !*end)
+        return ml_session_error(
+            ss, ML_E_UNKNOWN_NAME,
+            "no schedule has number %s; there %s %zu, :focus lists them", w->v[0],
+            ss->n_schedules == 1 ? "is" : "are", ss->n_schedules);
     if (!found)
         return ml_session_error(ss, ML_E_UNKNOWN_NAME,
                                 "no schedule is named %s; :focus lists them", w->v[0]);

@@ -244,10 +244,10 @@ bool cmd_diff(ml_Session *ss, const ml_Words *w)
             view = w->v[k] + 2;
         else if (strncmp(w->v[k], "--", 2) == 0)
             return ml_session_error(ss, ML_E_NOT_YET, ":diff %s", w->v[k]);
-        else if (n == 2 || !ml_find_version(ss, w->v[k], &v[n++]))
-            return n == 2
-                       ? ml_session_error(ss, ML_E_BAD_ARGUMENT, ":diff takes two versions")
-                       : false;
+        else if (n == 2)
+            return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":diff takes two versions");
+        else if (!ml_find_version(ss, w->v[k], &v[n++]))
+            return false;
     }
     if (n == 0)
         v[0] = ml_version_step(s, v[1], &step) && step.parent >= 0 ? step.parent : v[1];

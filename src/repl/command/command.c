@@ -319,11 +319,70 @@ static bool wants_apart(const ml_Command *c, const ml_Words *w)
     return false;
 }
 
+/* The next option in what a command takes, `[--runs N] [--cold]`; empty: none is left. */
+static ml_Str next_option(const char **p)
+{
+    const char *z = strstr(*p, "--");
+    size_t n = 2;
+
+    if (!z)
+        return (ml_Str){0};
+    while (islower((unsigned char)z[n]) || z[n] == '-')
+        n++;
+    *p = z + n;
+    return (ml_Str){z, n};
+}
+
+/* A word that begins as an option is one that the command takes, unless it stands in code, a
+ * value or a text; false: an error was printed. */
+static bool knows_options(ml_Session *ss, const ml_Command *c, const ml_Words *w)
+{
+    static const char *const free_text[] = {"CODE", "COMMAND", "VALUE", "TOPIC", "WORD"};
+
+    for (size_t k = 0; k < ML_COUNT(free_text); k++)
+        if (strstr(c->args, free_text[k]))
+            return true;
+    for (size_t k = 0; k < w->n; k++) {
+        ml_Str word = {w->v[k], strcspn(w->v[k], "=")}, o;
+        const char *p = c->args;
+        bool known = false;
+
+        if (strncmp(word.p, "--", 2) != 0 || !isalpha((unsigned char)word.p[2]))
+            continue;
+        ml_Nearest near = ml_nearest_begin(word);
+        ml_Text all = {0};
+
+        while ((o = next_option(&p)).n) {
+            known |= o.n == word.n && memcmp(o.p, word.p, o.n) == 0;
+            ml_nearest_try(&near, o);
+            ml_text_fmt(&all, "%s%.*s", all.n ? ", " : "", (int)o.n, o.p);
+        }
+        if (!known && !(c->is & ML_APART && ml_streq(w->v[k], ML_BACKGROUND))) {
+            if (!all.n)
+                ml_session_error(ss, ML_E_BAD_ARGUMENT, ":%s takes no option, not %s",
+                                 c->name, w->v[k]);
+            else if (near.best.n)
+                ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                 ":%s has no option %s; did you mean %.*s?", c->name,
+                                 w->v[k], (int)near.best.n, near.best.p);
+            else
+                ml_session_error(ss, ML_E_BAD_ARGUMENT, ":%s has no option %s; it knows %s",
+                                 c->name, w->v[k], ml_text_z(&all));
+            ml_text_free(&all);
+            return false;
+        }
+        ml_text_free(&all);
+    }
+    return true;
+}
+
 static bool run_one(ml_Session *ss, const ml_Command *c, const ml_Words *w)
 {
     ml_Progress p;
     bool ok;
 
+    if (!knows_options(ss, c, w))
+        return false;
     if (wants_apart(c, w))
         return ml_house()->run_apart(ss, c->name, w);
     if (!(c->is & ML_SLOW))

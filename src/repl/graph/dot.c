@@ -51,9 +51,6 @@ void ml_graph_funcs(ml_Schedule *s, ml_Graph *g, void (*fn)(const ml_Func *f, vo
 bool ml_graph_build(ml_Schedule *s, const char *kind, int since, bool dark, ml_Graph *g,
                     ml_GraphWhy *why)
 {
-    static const char *const LATER[] = {"dataflow", "looptune", "versions",
-                                        "search",   "trace",    "roofline"};
-
     *g = (ml_Graph){.dark = dark};
     if (since >= 0)
         g->before = ml_version_program(s, since).mod;
@@ -65,12 +62,6 @@ bool ml_graph_build(ml_Schedule *s, const char *kind, int since, bool dark, ml_G
         ml_graph_deps(s, g);
         return true;
     }
-    for (size_t k = 0; k < ML_COUNT(LATER); k++)
-        if (ml_streq(kind, LATER[k])) {
-            why->code = ML_E_NOT_YET;
-            ml_text_fmt(&why->message, "the picture `%s`", kind);
-            return false;
-        }
     why->code = ML_E_BAD_ARGUMENT;
     ml_text_fmt(&why->message, "no picture is called %s; there are loops and deps", kind);
     return false;

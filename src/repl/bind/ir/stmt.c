@@ -151,9 +151,10 @@ static int ir_buffer(lua_State *L)
         return bind_bad(L, "dtype: %s cannot be stored", lua_tostring(L, 3));
     for (size_t k = 0; k < n; k++) {
         if (!ml_dtype_is_index(shape[k]->type))
-            return bind_bad(L, "shape: extent %d is no integer", (int)k);
+            return bind_bad(L, "shape: the extent of axis %d is no integer", (int)k);
         if (ml_is_const_int(shape[k]) && shape[k]->as.i < 0)
-            return bind_bad(L, "shape: extent %d is negative", (int)k);
+            return bind_bad(L, "shape: the extent of axis %d is negative: %lld", (int)k,
+                            (long long)shape[k]->as.i);
         if (n > 0 && !ml_dtype_eq(shape[k]->type, shape[0]->type))
             shape[k] = as_index(L, sp, shape[k], ML_DT_I64, "shape");
     }

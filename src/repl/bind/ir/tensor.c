@@ -47,7 +47,8 @@ static size_t read_shape(lua_State *L, int idx, int64_t shape[MAX_RANK])
         lua_rawgeti(L, idx, (lua_Integer)k + 1);
         shape[k] = bind_int(L, -1, "shape");
         if (shape[k] < 0)
-            bind_bad(L, "shape: extent %d is negative", (int)k);
+            bind_bad(L, "shape: the extent of axis %d is negative: %lld", (int)k,
+                     (long long)shape[k]);
         lua_pop(L, 1);
     }
     return n;
