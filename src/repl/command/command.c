@@ -219,6 +219,13 @@ static Redirect find_redirect(char *text)
     return r;
 }
 
+/* Whether Lua stands there: `3 split(…)`, a function; not `> file`, nor `:check > file`. */
+static bool holds_code(const char *rest)
+{
+    rest += strspn(rest, " \t0123456789");
+    return *rest && !strchr(":>|", *rest);
+}
+
 /* Behind what the file holds: all of it or nothing. */
 static bool append(const char *path, const ml_Text *t)
 {
@@ -497,7 +504,7 @@ static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Dat
         char *rest = has_rest ? text.p + n + 1 : text.p + n;
 
         /* The shell does its own redirection. */
-        if (!(c->is & ML_SHELL))
+        if (!(c->is & ML_SHELL) && !(c->is & ML_CODE && holds_code(rest)))
             r = find_redirect(rest);
         w.rest = rest;
         add_with_home(&words_text, rest);

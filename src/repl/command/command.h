@@ -25,6 +25,7 @@ typedef enum ml_CommandIs {
     ML_LINES = 1 << 4,    /* runs other lines, each of which speaks for itself */
     ML_APART = 1 << 5,    /* takes --background */
     ML_SHELL = 1 << 6,    /* its text is the shell's, with redirection and quotes */
+    ML_CODE = 1 << 8,     /* takes Lua, in which > and | are no redirection */
     ML_UNTOLD = 1 << 7,   /* does not stand in a transcript */
 } ml_CommandIs;
 
