@@ -188,6 +188,7 @@ static const struct {
     {":block C_update", NULL, false},
     {":buffers", NULL, false},
     {":deps", NULL, false},
+    {":ir --list", NULL, false},
     {":memory A", NULL, false},
     {":memory C --budget 1000", NULL, false},
     {":profile --runs 2", NULL, false},

@@ -120,9 +120,16 @@ static void list_passes(ml_Session *ss)
 {
     ml_Text t = {0};
 
-    for (size_t k = 0; k < ml_n_passes; k++)
+    ml_Data *d = ml_session_data(ss);
+
+    for (size_t k = 0; k < ml_n_passes; k++) {
         ml_text_fmt(&t, "%-22s %-12s %s\n", ml_passes[k].name,
                     ml_stage_name(ml_passes[k].out), ml_passes[k].help);
+        ml_data_row(d);
+        ml_data_str(d, "pass", ml_passes[k].name);
+        ml_data_str(d, "stage", ml_stage_name(ml_passes[k].out));
+        ml_data_str(d, "help", ml_passes[k].help);
+    }
     ml_page_prose(ss, ml_text_z(&t));
     ml_text_free(&t);
 }

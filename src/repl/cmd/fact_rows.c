@@ -30,8 +30,16 @@ static const ml_Field text_rows[] = {
     FACT("ok", BOOL, NONE, "whether it did what was asked"),
     FACT("status", INT, NONE, "of :shell, the exit status"),
     FACT("text", TEXT, NONE, "what it prints, where it prints anything"),
+    FACT("text_lines", LIST, NONE, "the same, a line each"),
 };
 TABLE(text, "text", "a command that has nothing else to tell")
+
+static const ml_Field pass_rows[] = {
+    FACT("pass", TEXT, NONE, "its name, for :ir"),
+    FACT("stage", TEXT, NONE, "what the program is behind it"),
+    FACT("help", TEXT, NONE, "what it does"),
+};
+TABLE(pass, "ir", "the lowering passes, in the order in which they run")
 
 static const ml_Field note_rows[] = {
     FACT("note", TEXT, NONE, "on standard error"),

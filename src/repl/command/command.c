@@ -400,6 +400,26 @@ static bool run_one(ml_Session *ss, const ml_Command *c, const ml_Words *w)
     return ok;
 }
 
+/* For who reads a text of many lines: a list of them. */
+static void put_lines(ml_Data *rows, const char *text)
+{
+    ml_Text line = {0};
+
+    if (!*text)
+        return;
+    ml_data_list(rows, "text_lines");
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+
+        ml_text_clear(&line);
+        ml_text_addn(&line, text, n);
+        ml_data_str(rows, NULL, ml_text_z(&line));
+        text += n + (text[n] == '\n');
+    }
+    ml_data_end(rows);
+    ml_text_free(&line);
+}
+
 /* --json: the rows that the command told, or its text, as objects. */
 static void print_rows(ml_Session *ss, const ml_Command *c, bool ok, ml_Data *rows,
                        ml_Text *text, ml_Text *to)
@@ -409,6 +429,7 @@ static void print_rows(ml_Session *ss, const ml_Command *c, bool ok, ml_Data *ro
         ml_data_str(rows, "command", c->name);
         ml_data_bool(rows, "ok", ok);
         ml_data_str(rows, "text", text->n ? ml_text_z(text) : NULL);
+        put_lines(rows, ml_text_z(text));
     }
     if (to)
         ml_text_add(to, ml_data_lines(rows));
