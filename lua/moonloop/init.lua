@@ -331,7 +331,7 @@ function moon.register_reducer(n, combine, identity, opts)
     end
     for _, t in ipairs(numbers) do
         local same = {}
-        for k = 1, math.type(n) == "integer" and n > 0 and n <= 4 and n or 1 do same[k] = t end
+        for k = 1, type(n) == "number" and math.tointeger(n) and n > 0 and n <= 4 and n or 1 do same[k] = t end
         try(same)
         if n == 2 then -- an index and a value
             if t ~= "int32" then try { "int32", t } end

@@ -47,7 +47,7 @@ function te.load(name, ...)
     if type(name) ~= "string" then core.fail("bad-argument", "te.load: the name of a buffer comes first") end
     if type(args[#args]) == "string" then dtype = table.remove(args) end
     for k, i in ipairs(args) do
-        if math.type(i) == "integer" then args[k] = ir.const(i, "int32") end
+        if type(i) == "number" and math.tointeger(i) then args[k] = ir.const(math.tointeger(i), "int32") end
     end
     return ir.call("named_load", dtype, ir.const(name), table.unpack(args))
 end

@@ -285,10 +285,8 @@ static const char *push_word(lua_State *L, int idx)
                  "moon.cmd: word %d: a string, number, boolean or handle is needed, "
                  "got %s",
                  idx - 1, bind_type(L, idx));
-    if (type == LUA_TNUMBER && lua_tointegerx(L, idx, NULL) == lua_tonumber(L, idx))
-        lua_pushinteger(L, lua_tointeger(L, idx)); /* 1.0 is 1 */
-    else
-        lua_pushvalue(L, idx);
+    lua_pushvalue(L, idx);
+    bind_whole(L, -1);
     const char *z = luaL_tolstring(L, -1, &n);
 
     lua_remove(L, -2);
@@ -375,6 +373,7 @@ static int l_set(lua_State *L)
     for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING)
             return bind_bad(L, "moon.set{name = value, ...}");
+        bind_whole(L, -1);
         const char *value = luaL_tolstring(L, -1, NULL);
 
         set_one(L, lua_tostring(L, -3), value);

@@ -29,6 +29,19 @@ const char *bind_type(lua_State *L, int idx)
     }
 }
 
+bool bind_whole(lua_State *L, int idx)
+{
+    int ok = 0;
+    lua_Integer v = lua_type(L, idx) == LUA_TNUMBER ? lua_tointegerx(L, idx, &ok) : 0;
+
+    if (ok && !lua_isinteger(L, idx)) {
+        idx = lua_absindex(L, idx);
+        lua_pushinteger(L, v);
+        lua_replace(L, idx);
+    }
+    return ok;
+}
+
 int64_t bind_int(lua_State *L, int idx, const char *what)
 {
     int ok = 0;

@@ -176,6 +176,9 @@ _Noreturn int ml_lua_fail(lua_State *L, ml_ErrorCode code, const char *fmt, ...)
 
 /* ---- arguments of plain functions; all raise bad-argument */
 const char *bind_type(lua_State *L, int idx); /* what a value is, for messages */
+/* Puts the integer in the place of a float that is one, 1e3: where an integer is wanted. Whether
+ * it is one now. */
+bool bind_whole(lua_State *L, int idx);
 int64_t bind_int(lua_State *L, int idx, const char *what);
 const char *bind_string(lua_State *L, int idx, const char *what);
 ml_Str bind_str(lua_State *L, int idx, const char *what); /* with its length */

@@ -63,6 +63,21 @@ static const char *plain_name(const BindClass *c)
     return dot ? dot + 1 : c->name;
 }
 
+/* Whether moon has a function of that name, which takes the schedule: moon.check(s). */
+static bool is_of_moon(lua_State *L, const char *name)
+{
+    int top = lua_gettop(L);
+
+    lua_pushglobaltable(L);
+    lua_pushliteral(L, "moon");
+    bool yes = lua_rawget(L, -2) == LUA_TTABLE;
+
+    lua_pushstring(L, name);
+    yes = yes && lua_rawget(L, -2) == LUA_TFUNCTION;
+    lua_settop(L, top);
+    return yes;
+}
+
 int bind_no_member(lua_State *L, const BindClass *c)
 {
     const char *name = lua_tostring(L, 2), *noun = plain_name(c);
@@ -81,7 +96,9 @@ int bind_no_member(lua_State *L, const BindClass *c)
             ml_text_fmt(t, "; schedules have it: s:%s(%s, …)", name, noun);
         else
             ml_text_fmt(t, "; schedules have it: s:%s(…)", name);
-    } else
+    } else if (ml_streq(c->name, SCHEDULE) && is_of_moon(L, name))
+        ml_text_fmt(t, "; a function has it: moon.%s(s)", name);
+    else
         add_near(L, from, name, t);
     ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(t));
 }

@@ -82,6 +82,7 @@ const ml_Expr **bind_exprs(lua_State *L, int idx, BindSpace *sp, ml_Dtype like,
 
     for (size_t k = 0; k < *n; k++) {
         lua_rawgeti(L, idx, (lua_Integer)k + 1);
+        bind_whole(L, -1);
         e[k] = bind_expr(L, lua_gettop(L), sp, like, what);
         lua_pop(L, 1);
     }
@@ -407,6 +408,7 @@ static int ir_load(lua_State *L)
         return bind_bad(L, "%s takes an index for each dimension: %d, not %d", b->b->name,
                         (int)b->b->rank, n);
     for (int k = 0; k < n; k++) {
+        bind_whole(L, k + 2);
         idx[k] = bind_expr(L, k + 2, sp, ml_buffer_index_dtype(b->b), "index");
         if (!ml_dtype_is_int(idx[k]->type))
             return bind_bad(L, "index %d of %s is no integer", k, b->b->name);

@@ -98,8 +98,10 @@ ml_IndexMap *bind_map_from_function(lua_State *L, int idx, bool ranges)
         bind_bad(L, "an index map gives at most %d expressions", MAX_MAP);
     const ml_Expr **out = ML_ARRAY(sp->cx, const ml_Expr *, (size_t)n_out + 1);
 
-    for (int k = 0; k < n_out; k++)
+    for (int k = 0; k < n_out; k++) {
+        bind_whole(L, first + k);
         out[k] = bind_expr(L, first + k, sp, ML_DT_I32, "index map");
+    }
     *m = (ml_IndexMap){
         .vars = vars, .n_vars = (uint32_t)n, .exprs = out, .n_exprs = (uint32_t)n_out};
     lua_settop(L, top + 1);

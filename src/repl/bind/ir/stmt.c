@@ -61,6 +61,7 @@ static const ml_Expr *index_field(lua_State *L, int t, BindSpace *sp, const char
                                   ml_Dtype type)
 {
     lua_getfield(L, t, key);
+    bind_whole(L, -1);
     const ml_Expr *e = bind_expr(L, lua_gettop(L), sp, type, key);
 
     lua_pop(L, 1);
@@ -319,6 +320,8 @@ static ml_Region read_region(lua_State *L, BindSpace *sp)
             bind_bad(L, "region of %s: each range is {min, extent}", b->name);
         lua_rawgeti(L, t + 2, 1);
         lua_rawgeti(L, t + 2, 2);
+        bind_whole(L, t + 3);
+        bind_whole(L, t + 4);
         r[k].min = bind_expr(L, t + 3, sp, it, "min");
         r[k].extent = bind_expr(L, t + 4, sp, r[k].min->type, "extent");
         if (!ml_dtype_is_int(r[k].min->type) ||

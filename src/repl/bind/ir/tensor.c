@@ -137,7 +137,7 @@ static int64_t element(lua_State *L, const ml_Tensor *t, int idx)
     int64_t at = 0;
 
     idx = lua_absindex(L, idx);
-    if (lua_isinteger(L, idx) && t->rank == 1) {
+    if (bind_whole(L, idx) && t->rank == 1) {
         at = lua_tointeger(L, idx);
         if (at < 0 || at >= t->shape[0])
             bind_bad(L, "index %lld is outside [0, %lld)", (long long)at,

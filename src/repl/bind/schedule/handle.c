@@ -39,7 +39,7 @@ static void push_result(lua_State *L, int sched, ml_Handle h)
 /* list[0] and list[-1] of elsewhere; behind the last there is nothing, as in any list. */
 static int index_list(lua_State *L)
 {
-    if (lua_isinteger(L, 2) && lua_tointeger(L, 2) < 1)
+    if (bind_whole(L, 2) && lua_tointeger(L, 2) < 1)
         return ml_lua_fail(
             L, ML_E_UNKNOWN_NAME,
             "a list counts from 1 and has no element [%d]; the last of `l` is "

@@ -393,7 +393,7 @@ static bool trace_get(lua_State *L, const char *key)
 {
     BindTrace *o = check_trace(L, 1);
 
-    if (key || !lua_isinteger(L, 2))
+    if (key || !bind_whole(L, 2))
         return false;
     lua_Integer k = lua_tointeger(L, 2);
 

@@ -42,7 +42,7 @@ static void target_from_table(lua_State *L, int idx, ml_Text *out)
     }
     for (size_t k = 0; k < ML_COUNT(names); k++) {
         if (lua_getfield(L, idx, names[k]) != LUA_TNIL) {
-            if (lua_type(L, -1) != LUA_TSTRING && !lua_isinteger(L, -1))
+            if (lua_type(L, -1) != LUA_TSTRING && !bind_whole(L, -1))
                 bind_bad(L, "target: %s: a text or an integer is needed, got %s", names[k],
                          bind_type(L, -1));
             ml_text_add(out, " -");
