@@ -185,8 +185,8 @@ static bool init_file(const ml_Options *o)
         ok = ml_host_file(session.host, ml_text_z(&path), 0, NULL);
     ml_text_free(&path);
     if (!ok) {
-        ml_err_line(&session.out,
-                    "note: the init file failed; going on without the rest of it");
+        ml_err_prose(&session.out,
+                     "note: the init file failed; going on without the rest of it");
         session.status = 0;
     }
     return ok;

@@ -204,6 +204,17 @@ verdict 'runs the text of a schedule in the style of Python, with local and tabl
 run --frobnicate </dev/null
 [ "$status" = 2 ] && [ "$(cat err)" = 'moonloop: unknown option --frobnicate; see moonloop --help' ] && [ ! -s out ]
 verdict 'refuses an unknown option with status 2'
+run --keep-going < <(printf '%s\n' ':set width 19' ':set width')
+grep -q '^error: width is 0 or a number from 20, not 19: fewer' err && grep -qx 'width  *0  *.*' out && run --width=19 </dev/null && [ "$status" = 2 ]
+verdict 'a width that holds nothing is refused'
+typed ':set width 40' ':set width' ':set width 0' ':set width' && [ "$(grep -c . out)" = 3 ]
+verdict ':set width 0 is the width from before'
+run --keep-going < <(printf '%s\n' 's = schedule(workload.matmul(8, 8, 8))' ':focus 9' ':asm nosuch' ':tree --foo' ':mark --foo' ':ir --lst' ':best --dc x' \
+    'moon.tensor({4, -1})' ':versions')
+[ "$(grep -c '^error' err)" = 7 ] && has err 'no schedule has number 9; there is 1' && has err 'no block is named nosuch .* note no loop, either' &&
+    has err ':tree takes no option, not --foo' && has err ':mark takes no option' && has err ':ir has no option --lst; did you mean --list?' &&
+    has err ':best has no option --dc; did you mean --db?' && has err 'the extent of axis 1 is negative: -1' && ! grep -q foo out
+verdict 'what is asked for and is not there is named as what it is'
 run --width </dev/null
 [ "$status" = 2 ] && run --width=abc </dev/null && [ "$status" = 2 ] && run --color=blue </dev/null && [ "$status" = 2 ] &&
     run --version=3 </dev/null && [ "$status" = 2 ] && run --seed=0 </dev/null && [ "$status" = 2 ] && [ -s err ]

@@ -71,7 +71,8 @@ matmul                            bytes
     i_1 16          ≤ 32,000,000              ≤ 64,000    4,000,000   ≤ 64,000
       j 1000         ≤ 2,000,000               ≤ 4,000  ≤ 4,000,000    ≤ 4,000
         k 1000           ≤ 2,000               ≤ 4,000      ≤ 4,000        ≤ 4
-          C                 reads A_global, B, writes C   where i_0 * 16 + i_1 < 1000
+          C                 reads A_global, B, writes C   where i_0 * 16 + i_1 <
+                            1000
 E
 ) >>err
 verdict 'the tree is a table with one unit a column'

@@ -14,7 +14,7 @@
 static const char *folded(ml_Text *t, const char *text, int width, const char *mark)
 {
     ml_text_clear(t);
-    ml_out_fold_code(&(ml_Out){.width = width, .height = 24}, text, mark, t);
+    ml_out_fold_code(&(ml_Out){.width = width, .folds = true}, text, mark, t);
     return ml_text_z(t);
 }
 
@@ -147,7 +147,7 @@ static const char MARKED[] =
 static const char *shown(ml_Text *t, const char *text, int width)
 {
     ml_text_clear(t);
-    ml_out_fold(&(ml_Out){.width = width, .height = 24}, text, t);
+    ml_out_fold(&(ml_Out){.width = width, .folds = true}, text, t);
     return ml_text_z(t);
 }
 
@@ -175,6 +175,26 @@ static void a_mark_stands_below_the_row_that_holds_what_it_marks(void **state)
                         "         the loop must be spatial");
     assert_null(strstr(shown(&t, MARKED, 20), "  rule   every block i"));
     assert_true(widest(shown(&t, strchr(MARKED, '\n') + 1, 20)) <= 20);
+    ml_text_free(&t);
+}
+
+/* What is no program is folded between words, whatever it begins with. */
+static void a_row_that_begins_with_a_number_folds_between_words(void **state)
+{
+    ml_Text t = {0};
+
+    (void)state;
+    assert_string_equal(
+        shown(&t, "  737 MFLOP/s, 0.3 % of the measured peak, 247 GFLOP/s", 40),
+        "  737 MFLOP/s, 0.3 % of the measured\n"
+        "    peak, 247 GFLOP/s");
+    assert_string_equal(
+        shown(&t, "                         0.3 % of the measured peak, 247 GFLOP/s", 40),
+        "  0.3 % of the measured peak, 247\n"
+        "  GFLOP/s");
+    assert_string_equal(shown(&t, "error: /nowhere/of/such/a/rather/long/path.py:", 40),
+                        "error:\n"
+                        " /nowhere/of/such/a/rather/long/path.py:");
     ml_text_free(&t);
 }
 
@@ -290,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(breaks_stand_between_tokens_and_outside_of_brackets),
         cmocka_unit_test(a_mark_stands_below_the_row_that_holds_what_it_marks),
+        cmocka_unit_test(a_row_that_begins_with_a_number_folds_between_words),
         cmocka_unit_test(a_caret_stands_under_the_same_text_at_any_width),
         cmocka_unit_test(any_line_behind_a_bar_is_kept),
         cmocka_unit_test(every_row_of_a_diff_keeps_its_gutter),

@@ -151,12 +151,17 @@ gaps      bytes
     B   reads A, D, writes B
   i_1 16  64     32
     E   reads A, writes B
+  … 1 more column: :counts has all
 gaps      bytes
   loop     A  D   B
   i 16    64  4  32
-    B   reads A, D, writes B
+    B   reads A, D,
+        writes B
   i_1 16  64     32
-    E   reads A, writes B
+    E   reads A,
+        writes B
+  … 1 more column:
+    :counts has all
 E
 verdict 'counts what lies between gaps, and shows no more than fits'
 

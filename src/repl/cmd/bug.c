@@ -165,7 +165,7 @@ bool cmd_bug(ml_Session *ss, const ml_Words *w)
         return false;
     make_report(ss, &t);
     ml_record_unseen(ss); /* two reports are never the same */
-    ml_page(ss, ml_text_z(&t));
+    ml_page_code(ss, ml_text_z(&t), "");
     if (ss->ask && !ss->out.sink.out && !ss->safe)
         ok = offer(ss, path, &t);
     else if (path)

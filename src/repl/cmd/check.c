@@ -159,9 +159,9 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     int64_t count = ml_count_iterations(cx, f, a->o.sizes, a->o.n_sizes);
 
     if (count > LONG_RUN && count != ML_INF)
-        ml_err_line(&ss->out,
-                    "checking: the start version runs first, which takes a while; "
-                    "Ctrl-C ends it");
+        ml_err_prose(&ss->out,
+                     "checking: the start version runs first, which takes a while; "
+                     "Ctrl-C ends it");
     if (ml_version_moved(s, 0, ml_schedule_version(s), at, cx, &moved)) {
         o.moved = moved.v;
         o.n_moved = moved.n;

@@ -106,7 +106,7 @@ static bool code_diff(ml_Session *ss, int against, CodeText *fn, const void *use
     if (ok) {
         if (ml_diff_text(&all, ml_text_z(&t[0]), ml_text_z(&t[1]), &o).shown == 0)
             ml_text_fmt(&all, "v%d and v%d are the same here\n", v[0], v[1]);
-        ml_page(ss, ml_text_z(&all));
+        ml_page_code(ss, ml_text_z(&all), "");
     }
     ml_text_free(&t[0]);
     ml_text_free(&t[1]);
@@ -456,7 +456,7 @@ static bool asm_diff(ml_Session *ss, int version, const char *name)
     if (ok) {
         if (ml_diff_text(&all, ml_text_z(&view[0]), ml_text_z(&view[1]), &o).shown == 0)
             ml_text_add(&all, "the same instructions\n");
-        ml_page(ss, ml_text_z(&all));
+        ml_page_code(ss, ml_text_z(&all), "");
     }
     ml_text_free(&view[0]);
     ml_text_free(&view[1]);
@@ -495,7 +495,7 @@ bool cmd_asm(ml_Session *ss, const ml_Words *w)
     ok = asm_of(ss, ml_schedule_version(ss->focus), name, false, &all, &view);
     if (ok) {
         ml_text_add(&all, ml_text_z(&view));
-        ml_page(ss, ml_text_z(&all));
+        ml_page_code(ss, ml_text_z(&all), "");
     }
     ml_text_free(&view);
     ml_text_free(&all);

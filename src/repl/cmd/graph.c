@@ -18,6 +18,25 @@ static void tell_written(ml_Session *ss, const ml_Graph *g, const char *file)
                g->nodes == 1 ? "" : "s", g->edges, g->edges == 1 ? "" : "s");
 }
 
+/* The picture as it is, a wide one scrolls sideways; the legend below it folded. */
+static void show_picture(ml_Session *ss, ml_Graph *g, const char *text)
+{
+    ml_Text legend = {0}, shown = {0};
+    size_t n = strlen(text);
+
+    ml_graph_legend(g, &legend);
+    if (n < legend.n || ss->out.sink.out ||
+        strcmp(text + n - legend.n, ml_text_z(&legend)) != 0)
+        ml_text_add(&shown, text);
+    else {
+        ml_text_addn(&shown, text, n - legend.n);
+        ml_out_fold(&ss->out, text + n - legend.n, &shown);
+    }
+    ml_page_as(ss, ml_text_z(&shown), text);
+    ml_text_free(&legend);
+    ml_text_free(&shown);
+}
+
 bool cmd_graph(ml_Session *ss, const ml_Words *w)
 {
     const char *kind = NULL, *file = NULL, *diff = NULL;
@@ -53,7 +72,7 @@ bool cmd_graph(ml_Session *ss, const ml_Words *w)
     else if (file)
         tell_written(ss, &g, file);
     else
-        ml_page(ss, said.n ? ml_text_z(&said) : "there is nothing to draw");
+        show_picture(ss, &g, said.n ? ml_text_z(&said) : "there is nothing to draw");
     ml_graph_free(&g);
     ml_text_free(&why.message);
     ml_text_free(&said);

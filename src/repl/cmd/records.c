@@ -131,14 +131,22 @@ static Group *group_of(Rows *rows, const ml_Record *r, int run)
     return &rows->groups.v[rows->groups.n - 1];
 }
 
-static void add_row(Rows *rows, const char *numbers, const char *design)
+enum { COLUMN = 46 }; /* in which the design stands */
+
+/* The columns that rows are folded at; 0: they are not. */
+static size_t folded_at(const ml_Session *ss)
 {
-    enum { COLUMN = 46 };
-    const ml_Out *o = &rows->ss->out;
+    return ss->out.folds && !ss->out.sink.out ? (size_t)ss->out.width : 0;
+}
+
+/* few: the numbers without those that a narrow screen has no room for. */
+static void add_row(Rows *rows, const char *numbers, const char *few, const char *design)
+{
+    size_t width = folded_at(rows->ss);
 
     ml_text_fmt(&rows->raw, "%s%s%s\n", numbers, *design ? "  " : "", design);
-    ml_wrap_row(&rows->shown, numbers, design, 0, COLUMN,
-                o->height > 0 && !o->sink.out ? (size_t)o->width : 0);
+    ml_wrap_row(&rows->shown, width && width < COLUMN ? few : numbers, design, 0, COLUMN,
+                width);
 }
 
 static void add_record(Rows *rows, const ml_Record *r, int run)
@@ -147,7 +155,7 @@ static void add_record(Rows *rows, const ml_Record *r, int run)
     double s = ml_record_seconds(r);
     bool rate = rows->amount.n > 0;
     Group *g = group_of(rows, r, run);
-    ml_Text design = {0}, line = {0};
+    ml_Text design = {0}, line = {0}, few = {0};
 
     g->n++;
     g->best = fmin(g->best, s);
@@ -173,10 +181,13 @@ static void add_record(Rows *rows, const ml_Record *r, int run)
                                          : "≥",
                 ml_text_z(&speed), 100 * g->best / s, (long long)r->id,
                 (unsigned long long)r->seed);
+    ml_text_fmt(&few, "%4zu  %9s  %5.1f %%  %6lld", g->n, ml_text_z(&speed),
+                100 * g->best / s, (long long)r->id);
     ml_text_free(&speed);
-    add_row(rows, ml_text_z(&line), ml_text_z(&design));
+    add_row(rows, ml_text_z(&line), ml_text_z(&few), ml_text_z(&design));
     ml_text_free(&design);
     ml_text_free(&line);
+    ml_text_free(&few);
 }
 
 /* What the numbers of several groups do not say. */
@@ -190,10 +201,7 @@ static void add_caution(Rows *rows)
 
     if (rows->groups.n < 2)
         return;
-    ml_wrap(&rows->shown, caution, 0,
-            rows->ss->out.height > 0 && !rows->ss->out.sink.out
-                ? (size_t)rows->ss->out.width
-                : 0);
+    ml_wrap(&rows->shown, caution, 0, folded_at(rows->ss));
     ml_text_fmt(&rows->raw, "%s\n", caution);
 }
 
@@ -219,15 +227,15 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
             rows.mixed |= v[k].median > 0;
         (void)ml_schedule_names(ss->focus); /* before its context is frozen */
         rows.amount = amount_of(ss, l.cx);
-        ml_Text head = {0};
+        const char *unit = rows.amount.n > 0 ? ml_rate_unit(rows.amount) : "ms";
 
-        ml_text_fmt(&head, "rank  run  %10s  of best  record  seed",
-                    rows.amount.n > 0 ? ml_rate_unit(rows.amount) : "ms");
-        add_row(&rows, ml_text_z(&head), "design");
-        ml_text_free(&head);
+        add_row(&rows, ml_format(l.cx, "rank  run  %10s  of best  record  seed", unit),
+                ml_format(l.cx, "rank  %9s  of best  record …", unit), "design");
         for (size_t k = 0; k < n && !ml_interrupted(); k++)
             add_record(&rows, &v[k], rows.run[k]);
         add_caution(&rows);
+        if (folded_at(ss) && folded_at(ss) < COLUMN)
+            ml_text_add(&rows.shown, "… run, seed: --json has all\n");
         ml_page_as(ss, ml_text_z(&rows.shown), ml_text_z(&rows.raw));
         ml_text_free(&rows.shown);
         ml_text_free(&rows.raw);

@@ -119,7 +119,7 @@ static bool show(ml_Session *ss, ml_Ctx *cx, ml_Schedule *s, uint32_t at,
     ml_Text t = {0};
 
     if (ml_machine_known(cx, e) == NULL)
-        ml_err_line(&ss->out, "measuring this machine: some seconds, once");
+        ml_err_prose(&ss->out, "measuring this machine: some seconds, once");
     if (!ml_roofline_of(cx, e, s, at, o, &r))
         return ml_session_ctx_error(ss, cx);
     ml_roofline_draw(&r, ss->out.width, narrow ? LOW : HEIGHT, &t);

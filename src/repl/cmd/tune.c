@@ -110,22 +110,28 @@ static void live_line(Show *sh, const ml_TuneStatus *s)
 
 static void row(Show *sh, const ml_TuneStatus *s)
 {
+    enum { WIDE = 64 };
     ml_Text t = {0};
     bool share = has_share(sh), rated = sh->amount.n > 0;
+    bool wide =
+        sh->ss->out.width >= WIDE; /* else generations, failures, times are left out */
 
     if (!sh->head) {
-        ml_text_fmt(&t, " gen  trials   %12s%s   failed   remaining",
+        ml_text_fmt(&t, " %strials   %12s%s%s", wide ? "gen  " : "",
                     !rated             ? "best in ms"
                     : sh->amount.bytes ? "best GB/s"
                                        : "best GFLOP/s",
                     !share             ? ""
                     : sh->amount.bytes ? "   % roof"
-                                       : "   % peak");
-        ml_err_line(&sh->ss->out, ml_text_z(&t));
+                                       : "   % peak",
+                    wide ? "   failed   remaining" : "   …");
+        ml_err_prose(&sh->ss->out, ml_text_z(&t));
         ml_text_clear(&t);
         sh->head = true;
     }
-    ml_text_fmt(&t, "%4lld  %6lld", (long long)s->generation, (long long)s->done);
+    if (wide)
+        ml_text_fmt(&t, "%4lld  ", (long long)s->generation);
+    ml_text_fmt(&t, wide ? "%6lld" : "%7lld", (long long)s->done);
     ml_Text best = {0};
 
     if (s->best > 0 && rated)
@@ -138,14 +144,14 @@ static void row(Show *sh, const ml_TuneStatus *s)
         ml_text_fmt(&t, "   %6.1f", 100 * sh->amount.n / s->best / sh->roof);
     else if (share)
         ml_text_fmt(&t, "   %6s", "-");
-    ml_text_fmt(&t, "   %6lld   ", (long long)failures(s));
     ml_Text left = {0};
 
     if (isfinite(s->eta))
         ml_text_duration(&left, s->eta);
     else
         ml_text_char(&left, '-');
-    ml_text_fmt(&t, "%9s", ml_text_z(&left));
+    if (wide)
+        ml_text_fmt(&t, "   %6lld   %9s", (long long)failures(s), ml_text_z(&left));
     ml_err_line(&sh->ss->out, ml_text_z(&t));
     ml_text_free(&left);
     ml_text_free(&t);
@@ -343,7 +349,7 @@ static void announce(Show *sh, const ml_TuneAsk *a)
     ml_text_fmt(&t, "tune %s  llvm %s  seed %lld  %u thread%s",
                 ml_schedule_name(sh->ss->focus), ml_target_level(target),
                 (long long)a->seed, a->threads, a->threads == 1 ? "" : "s");
-    ml_err_line(&sh->ss->out, ml_text_z(&t));
+    ml_err_prose(&sh->ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
 

@@ -331,7 +331,7 @@ bool cmd_trace(ml_Session *ss, const ml_Words *w)
     if (ok) {
         if (out.n && out.p[out.n - 1] != '\n')
             ml_text_char(&out, '\n');
-        ml_page(ss, ml_text_z(&out));
+        ml_page_code(ss, ml_text_z(&out), "");
     }
     ml_text_free(&out);
     ml_ctx_unref(cx);

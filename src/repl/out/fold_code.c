@@ -191,7 +191,7 @@ void ml_out_fold_code(const ml_Out *o, const char *text, const char *mark, ml_Te
 {
     const char *end;
 
-    if (o->height <= 0 || o->width <= 0) {
+    if (!o->folds) {
         ml_text_add(out, text);
         return;
     }

@@ -50,6 +50,8 @@ static int env_int(const char *name)
 void ml_out_measure(ml_Out *o, int width)
 {
     struct winsize ws;
+
+    width = width ? width : o->asked;
     bool tty = isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0;
 
     o->width = width ? width : env_int("COLUMNS");
@@ -60,6 +62,8 @@ void ml_out_measure(ml_Out *o, int width)
         o->height = tty && ws.ws_row > 0 ? ws.ws_row : 0;
     if (!tty)
         o->height = 0;
+    /* What a transcript replays is compared with what was kept of it, which is whole. */
+    o->folds = o->height > 0 || (width > 0 && !env_set("ML_REPLAYED"));
 }
 
 static bool utf8_locale(void)
@@ -76,7 +80,7 @@ static bool utf8_locale(void)
 
 void ml_out_init(ml_Out *o, int color, int width, bool ascii)
 {
-    *o = (ml_Out){0};
+    *o = (ml_Out){.asked = width};
     o->color = wants_color(color, STDOUT_FILENO);
     o->err_color = wants_color(color, STDERR_FILENO);
     /* A pipe gets UTF-8 whatever the locale: its reader is not this terminal. */
@@ -216,20 +220,6 @@ void ml_err_line(ml_Out *o, const char *text)
 
 /* ---- folding */
 
-/* Numbered: of a program, a diff; or behind a bar. */
-static bool is_program_line(const char *p, const char *end)
-{
-    size_t columns = 0;
-
-    while (p < end && (*p == ' ' || *p == ML_ESC)) /* a colour may come first */
-        p = ml_next_char(p, &columns);
-    bool indented = columns > 1;
-
-    if (indented && p < end && *p >= '0' && *p <= '9') /* numbered: of a program, a diff */
-        return true;
-    return p < end && *p == '|';
-}
-
 /* Where the text of a line begins: behind a label that two blanks set apart. */
 static size_t hang_of(const char *line, const char *end, size_t width)
 {
@@ -255,11 +245,17 @@ static void fold_line(const char *line, const char *end, size_t width, ml_Text *
     size_t hang = hang_of(line, end, width), at = 0;
     const char *p = line;
 
-    if (ml_columns_to(line, end) <= width || is_program_line(line, end)) {
+    if (ml_columns_to(line, end) <= width) {
         ml_text_addn(out, line, (size_t)(end - line));
         return;
     }
-    while (p < end) {
+    while (p < end && *p == ' ')
+        p++;
+    at = ml_columns_to(line, p);
+    if (at * 2 > width) /* so deep that it would be a column of single words */
+        at = hang = 2;
+    ml_text_repeat(out, ' ', at);
+    for (bool first = true; p < end; first = false) {
         const char *gap = p, *word;
 
         while (p < end && *p == ' ')
@@ -267,11 +263,12 @@ static void fold_line(const char *line, const char *end, size_t width, ml_Text *
         word = p;
         while (p < end && *p != ' ')
             p++;
-        if (at > 0 && at + ml_columns_to(gap, p) > width &&
-            hang + ml_columns_to(word, p) <= width) {
+        size_t columns = ml_columns_to(word, p);
+
+        if (!first && at + ml_columns_to(gap, p) > width && columns <= width) {
+            at = hang + columns > width ? width - columns : hang;
             ml_text_char(out, '\n');
-            ml_text_repeat(out, ' ', hang);
-            at = hang;
+            ml_text_repeat(out, ' ', at);
             gap = word;
         }
         ml_text_addn(out, gap, (size_t)(p - gap));
@@ -283,7 +280,7 @@ void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out)
 {
     size_t width = (size_t)o->width;
 
-    if (o->height <= 0 || o->width <= 0) {
+    if (!o->folds) {
         ml_text_add(out, text);
         return;
     }

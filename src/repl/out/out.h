@@ -6,6 +6,8 @@
 #include "moonloop/core/base/text.h"
 #include "repl/screen/terminal.h"
 
+enum { ML_LEAST_WIDTH = 20 }; /* columns that may be asked for */
+
 /* Texts that are written to in place of the streams; NULL: the stream itself. */
 typedef struct ml_Sink {
     ml_Text *out; /* results */
@@ -17,11 +19,13 @@ typedef struct ml_Out {
     bool err_color; /* the same on standard error */
     bool ascii;     /* no characters outside ASCII */
     int width;      /* of a line */
+    int asked;      /* the width that the command line asks for; 0: none */
     int height;     /* of the screen; 0: no screen */
-    bool pager;     /* long text may go through a pager */
-    bool status;    /* a line of progress stands on the screen; goes before others */
-    bool json;      /* a line for standard error is {"note": …} */
-    ml_Sink sink;   /* where it goes now; session/frame.h changes it */
+    bool folds; /* longer lines are folded: on a screen, or at a width that was asked for */
+    bool pager; /* long text may go through a pager */
+    bool status;  /* a line of progress stands on the screen; goes before others */
+    bool json;    /* a line for standard error is {"note": …} */
+    ml_Sink sink; /* where it goes now; session/frame.h changes it */
     /* Told of everything that is written: as it is shown, and unfolded. NULL: nobody. */
     void (*tee)(void *user, const char *shown, const char *raw);
     void *tee_user;
@@ -44,16 +48,17 @@ void ml_err_as(ml_Out *o, const char *shown, const char *raw);
 void ml_out_tell(ml_Out *o, const char *shown, const char *raw);
 void ml_err(ml_Out *o, const char *text);
 void ml_err_line(ml_Out *o, const char *text);
-/* Sentences and tables: on a screen, lines that are too long for it are folded between
- * words and go on under their own text; those of an error (` 3 | …`) with the marks below
- * them, other lines of a program stay as they are. The text may hold several lines; one newline is put behind it. */
+/* Sentences and rows: where lines are folded (ml_Out.folds), those that are too long go on
+ * between words under their own text; those of an error (` 3 | …`) with the marks below
+ * them. Lines of a program are ml_out_code's. The text may hold several lines; one newline
+ * is put behind it. */
 void ml_out_prose(ml_Out *o, const char *text);
 void ml_err_prose(ml_Out *o, const char *text);
 /* The same of a format. */
 void ml_out_say(ml_Out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ml_err_say(ml_Out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void ml_out_fold(const ml_Out *o, const char *text, ml_Text *out);
-/* Lines of a program or a diff: on a screen they go on behind their own gutter. mark: what
+/* Lines of a program or a diff: where lines are folded they go on behind their own gutter. mark: what
  * a row ends in that goes on, " \\" in a program. */
 #define ML_GOES_ON " \\"
 void ml_out_code(ml_Out *o, const char *text, const char *mark);

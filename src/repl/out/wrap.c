@@ -98,15 +98,21 @@ void ml_wrap(ml_Text *out, const char *text, size_t indent, size_t width)
     add_text(&(Wrap){.out = out, .indent = indent, .width = width}, text);
 }
 
-void ml_wrap_hanging(ml_Text *out, const char *text, size_t width)
+/* Further lines stand four columns further right. */
+static void add_words(ml_Text *out, const char *text, size_t indent, size_t width)
 {
-    Wrap w = {.out = out, .width = width};
+    Wrap w = {.out = out, .indent = indent, .width = width};
     size_t n = strcspn(text, " ");
 
     add_word(&w, text, n);
     w.hang = 4;
     add_line(&w, text + n, strlen(text + n));
     end_line(&w);
+}
+
+void ml_wrap_hanging(ml_Text *out, const char *text, size_t width)
+{
+    add_words(out, text, 0, width);
 }
 
 void ml_wrap_row(ml_Text *out, const char *name, const char *text, size_t indent,
@@ -116,6 +122,12 @@ void ml_wrap_row(ml_Text *out, const char *name, const char *text, size_t indent
     Wrap w = {.out = out, .indent = column, .width = width};
     size_t end = indent + ml_columns(name);
 
+    if (width > 0 && end > width && strchr(name, ' ')) { /* a signature: as it goes on */
+        add_words(out, name, indent, width);
+        if (*text)
+            add_text(&(Wrap){.out = out, .indent = indent + 6, .width = width}, text);
+        return;
+    }
     ml_text_repeat(out, ' ', indent);
     ml_text_add(out, name);
     if (!*text || (width > 0 && column + LEAST > width) || end + 1 > column) {

@@ -117,6 +117,7 @@ bool ml_scratch_begin(ml_Scratch *s, ml_Session *of, ml_Text *out)
     ss->out = of->out;
     ss->out.color = ss->out.err_color = ss->out.pager = ss->out.broken = false;
     ss->out.json = false;
+    ss->out.folds = false;
     ss->out.height = 0; /* folded later, with what stands around it: indented by four */
     if (ss->out.width > 44)
         ss->out.width = (ss->out.width > 100 ? 100 : ss->out.width) - 4;

@@ -1,5 +1,7 @@
 /* apply - what settings do to a session: which values it can have, and what changes with
  * them. Source: interaction 4. */
+#include <stdlib.h>
+
 #include "moonloop/codegen/target/target.h"
 #include "moonloop/codegen/worker/worker.h"
 #include "repl/session/safe.h"
@@ -12,8 +14,13 @@ void ml_settings_apply(ml_Session *ss)
 
     if (!ml_streq(color, "auto"))
         ss->out.color = ss->out.err_color = ml_streq(color, "always");
-    if (ml_setting_int(&ss->set, ML_SET_width) > 0)
-        ss->out.width = (int)ml_setting_int(&ss->set, ML_SET_width);
+    if (ss->columns != ml_setting_int(&ss->set, ML_SET_width)) {
+        ss->columns = ml_setting_int(&ss->set, ML_SET_width);
+        if (!ss->scratch)
+            ml_out_measure(&ss->out, (int)ss->columns);
+        else if (ss->columns > 0)
+            ss->out.width = (int)ss->columns;
+    }
     for (size_t k = 0; k < ss->n_schedules; k++) {
         ml_schedule_set_undo_limit(ss->schedules[k],
                                    (int)ml_setting_int(&ss->set, ML_SET_undo_limit));
@@ -33,6 +40,8 @@ bool ml_settings_allow(ml_Session *ss, int id, const char *value)
     bool ok = true;
     long threads = id == ML_SET_threads ? ml_setting_count(value, ML_MOST_THREADS) : 0;
 
+    long columns = strtol(value, NULL, 10);
+
     if (id == ML_SET_memory_limit && !ml_safe_allows_limit(ss, value))
         return false;
     if (threads > (long)ml_target_host().cores)
@@ -48,6 +57,12 @@ bool ml_settings_allow(ml_Session *ss, int id, const char *value)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,
                                 "runs is auto or a number from 1 to %d, not %s",
                                 ML_MAX_SAMPLES, value);
+    if (id == ML_SET_width && columns > 0 && columns < ML_LEAST_WIDTH)
+        return ml_session_error(
+            ss, ML_E_BAD_ARGUMENT,
+            "width is 0 or a number from %d, not %s: fewer columns hold no "
+            "name and number beside each other",
+            ML_LEAST_WIDTH, value);
     if (id == ML_SET_theme && !ml_themes_has(ss, value)) {
         ml_Text why = {0};
 

@@ -29,6 +29,7 @@ void ml_frame_push(ml_Session *ss, ml_RunFrame *f, const ml_RunOpts *run)
         o->color = o->err_color = o->pager = false;
         o->width = run->page;
         o->height = 0;
+        o->folds = false;
         ss->prompting = false;
     }
 }
@@ -44,6 +45,7 @@ void ml_frame_pop(ml_Session *ss, const ml_RunFrame *f)
         o->pager = f->out.pager;
         o->width = f->out.width;
         o->height = f->out.height;
+        o->folds = f->out.folds;
     }
     ss->mode = f->mode;
     ss->data = f->data;

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "repl/out/out.h"
+
 typedef enum Kind { FLAG, TEXT, NUMBER, SIZE, SHOW, COLOR, NO_COLOR, CHUNK } Kind;
 
 typedef struct Option {
@@ -114,8 +116,9 @@ static bool apply(ml_Options *o, const Option *d, const char *value, ml_Text *wh
     case TEXT: *(const char **)(void *)field = value; return true;
     case NUMBER:
         n = strtol(value, &end, 10);
-        if (end == value || *end || n < 1 || n > 10000) {
-            ml_text_fmt(why, "--%s takes a number from 1 to 10000, not %s", d->name, value);
+        if (end == value || *end || n < ML_LEAST_WIDTH || n > 10000) {
+            ml_text_fmt(why, "--%s takes a number from %d to 10000, not %s", d->name,
+                        ML_LEAST_WIDTH, value);
             return false;
         }
         *(int *)(void *)field = (int)n;

@@ -41,6 +41,7 @@ typedef enum ml_Mode {
 typedef struct ml_Session {
     ml_Out out;
     ml_Settings set;
+    int64_t columns; /* the setting that out was measured with */
     ml_Host *host;
     ml_Mode mode;
     bool batch, keep_going, prompting, safe, private_;

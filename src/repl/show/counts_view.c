@@ -114,7 +114,7 @@ static void write_loops(View *v, const char *title)
     for (size_t k = 0; k < v->counts.n; k++)
         if (wanted(v, &v->counts.loops[k]))
             put_loop(v, t, &g, &v->counts.loops[k]);
-    ml_table_print(t, v->width, true, v->out);
+    ml_table_print(t, v->width, true, "", v->out);
 }
 
 /* ---- for a comparison: each loop on a line, whose values stand nowhere in particular */
@@ -254,7 +254,7 @@ typedef struct Strides {
 static void end_block(View *v, Strides *w)
 {
     if (w->table)
-        ml_table_print(w->table, v->width, true, v->out);
+        ml_table_print(w->table, v->width, true, "", v->out);
     w->table = NULL;
 }
 

@@ -46,6 +46,8 @@ struct ml_Table {
     ML_VEC(Column) columns;
     ML_VEC(Row) rows;
     size_t label; /* columns of the labels that numbers stand beside */
+    size_t most;  /* columns that a head may have */
+    size_t left;  /* columns that the caller has left out */
 };
 
 ml_Table *ml_table_new(ml_Ctx *cx, const char *title, const char *head,
@@ -161,11 +163,24 @@ static void make_text(ml_Table *t, const Group *g, Cell *c)
 
 /* ---- layout */
 
+/* Its beginning and its end, by which long names differ, with … between. */
+static const char *shorten(const ml_Table *t, const char *name)
+{
+    size_t n = ml_columns(name), columns = 0, head = t->most / 3;
+    const char *p = name;
+
+    if (n <= t->most)
+        return name;
+    while (columns + (t->most - head - 1) < n)
+        p = ml_next_char(p, &columns);
+    return ml_format(t->cx, "%.*s…%s", (int)ml_columns_fit(name, head), name, p);
+}
+
 static const char *head_of(const ml_Table *t, const Column *c)
 {
     const Group *g = &t->groups.v[c->group];
 
-    return g->one ? g->shown : c->head;
+    return shorten(t, g->one ? g->shown : c->head);
 }
 
 static void measure_column(ml_Table *t, Column *c)
@@ -197,14 +212,10 @@ static void drop_empty_columns(ml_Table *t)
 
 static void measure(ml_Table *t, size_t width)
 {
+    enum { LEAST = 8 };
     size_t most = width / 2;
 
     drop_empty_columns(t);
-
-    for (size_t k = 0; k < t->groups.n; k++)
-        choose_unit(t, &t->groups.v[k]);
-    for (size_t k = 0; k < t->columns.n; k++)
-        measure_column(t, &t->columns.v[k]);
     for (size_t k = 0; k < t->rows.n; k++) {
         size_t n = ml_columns(t->rows.v[k].label);
 
@@ -213,6 +224,12 @@ static void measure(ml_Table *t, size_t width)
     }
     if (t->label < ml_columns(t->head) + 2)
         t->label = ml_columns(t->head) + 2;
+    t->most = LEAST + t->label + GAP + DOTS;
+    t->most = width > t->most ? width - t->label - GAP - DOTS : LEAST;
+    for (size_t k = 0; k < t->groups.n; k++)
+        choose_unit(t, &t->groups.v[k]);
+    for (size_t k = 0; k < t->columns.n; k++)
+        measure_column(t, &t->columns.v[k]);
 }
 
 /* Where the columns of a group end; *columns: what they take from there, and its name. */
@@ -343,7 +360,7 @@ static void print_row(const ml_Table *t, size_t row, size_t from, size_t end, ml
     ml_text_char(out, '\n');
 }
 
-void ml_table_print(ml_Table *t, size_t width, bool all, ml_Text *out)
+void ml_table_print(ml_Table *t, size_t width, bool all, const char *rest, ml_Text *out)
 {
     size_t from = 0, end;
 
@@ -360,4 +377,13 @@ void ml_table_print(ml_Table *t, size_t width, bool all, ml_Text *out)
             print_row(t, k, from, end, out);
         from = end;
     } while (all && from < t->columns.n);
+    size_t more = t->columns.n - from + t->left;
+
+    if (more > 0)
+        ml_text_fmt(out, "  … %zu more column%s: %s\n", more, more == 1 ? "" : "s", rest);
+}
+
+void ml_table_leave_out(ml_Table *t, size_t columns)
+{
+    t->left = columns;
 }

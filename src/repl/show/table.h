@@ -23,8 +23,11 @@ void ml_table_row(ml_Table *t, const char *label, bool loop);
 /* Into the row; head: of a column of the group, by which it is found; NULL: its only one. */
 void ml_table_put(ml_Table *t, size_t group, const char *head, ml_Number n);
 void ml_table_put_text(ml_Table *t, size_t group, const char *head, const char *text);
-/* No line with numbers is wider than width, if it can be. all: what does not fit stands
- * below; else it is left out, and `…` says so. */
-void ml_table_print(ml_Table *t, size_t width, bool all, ml_Text *out);
+/* So many columns were not put in because they have no room: counted with what is left out. */
+void ml_table_leave_out(ml_Table *t, size_t columns);
+/* No line with numbers is wider than width, if it can be; long heads are shortened. all: what
+ * does not fit stands below; else it is left out, `…` says so, and a line how many columns
+ * that are and where they are told (rest, ":counts has all"). */
+void ml_table_print(ml_Table *t, size_t width, bool all, const char *rest, ml_Text *out);
 
 #endif

@@ -131,19 +131,22 @@ typedef struct Facts {
     ml_Text *out;
 } Facts;
 
-static void put_loop(const Facts *f, ml_Table *t, const ml_Counts *c, const size_t group[2],
+/* Whether it computes anything. */
+static bool put_loop(const Facts *f, ml_Table *t, const ml_Counts *c, const size_t group[2],
                      ml_Uid loop)
 {
     const ml_LoopFacts *l = ml_counts_of(c, loop);
 
     if (!l)
-        return;
-    if (f->ss->out.width >= LEAST_FLOPS &&
-        (l->flops.how != ML_EXACT || l->flops.expr || l->flops.n > 0))
+        return false;
+    bool flops = l->flops.how != ML_EXACT || l->flops.expr || l->flops.n > 0;
+
+    if (flops && f->ss->out.width >= LEAST_FLOPS)
         ml_table_put(t, group[0], NULL, l->flops);
     for (uint32_t k = 0; k < l->n_touched; k++)
         ml_table_put(t, group[1], tree_name(f->t, l->touched[k].buffer->uid),
                      l->touched[k].bytes);
+    return flops;
 }
 
 /* The lines from there, of one function: the first one is its name. */
@@ -153,6 +156,7 @@ static const char *add_function(const Facts *f, const char *p, size_t *loop)
     const char *title = ml_strdup(f->cx, (ml_Str){p, n});
     ml_Table *t = ml_table_new(f->cx, title, "loop", f->t->names, f->ss->out.ascii);
     ml_Counts c = {0};
+    bool flops = false;
 
     group[0] = ml_table_group(t, "FLOP", ML_UNIT_SHORT, f->ss->out.width >= LEAST_FLOPS);
     group[1] = ml_table_group(t, "", ML_UNIT_BYTES, false);
@@ -168,10 +172,12 @@ static const char *add_function(const Facts *f, const char *p, size_t *loop)
         if (*loop == first &&
             !ml_counts(f->cx, f->p, ml_index_func(f->p.index, l->loop), &c))
             c = (ml_Counts){0};
-        put_loop(f, t, &c, group, l->loop);
+        flops |= put_loop(f, t, &c, group, l->loop);
         ++*loop;
     }
-    ml_table_print(t, (size_t)f->ss->out.width, false, f->out);
+    if (flops && f->ss->out.width < LEAST_FLOPS)
+        ml_table_leave_out(t, 1);
+    ml_table_print(t, (size_t)f->ss->out.width, false, ":counts has all", f->out);
     return p;
 }
 
