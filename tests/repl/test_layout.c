@@ -6,8 +6,11 @@
 #include "repl/view_fixture.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "moonloop/codegen/machine/machine.h"
+#include "moonloop/core/base/arena.h"
+#include "repl/view/pane/panes.h"
 
 static const int SIZES[][2] = {{80, 24}, {100, 30}, {120, 36}, {200, 50}};
 
@@ -106,6 +109,79 @@ static void no_pane_is_empty_while_another_of_its_column_is_clipped(void **state
                          SIZES[s][0], SIZES[s][1], (int)empty, (int)clipped, screen(f));
         }
     }
+}
+
+static ml_Want want_of(Fixture *f, ml_PaneId id)
+{
+    ml_Want w = {0};
+    ml_Rows r = {0};
+
+    ml_rows_reset(&r);
+    f->v.kinds[id].wants(&f->v, &r, &w);
+    ml_rows_free(&r);
+    return w;
+}
+
+/* What is kept of nests that a step left alone is what would be worked out again. */
+static void what_panes_want_after_a_step_is_what_they_would_want_afresh(void **state)
+{
+    static const char *const LINES[] = {"split(%s, {auto, 4})",
+                                        "split(%s, {8, auto})",
+                                        "parallel(%s)",
+                                        "vectorize(%s)",
+                                        "fuse(%s, s:get_child_blocks(%s)[1])",
+                                        "cache_write(%s, 0, 'global')",
+                                        "cache_read(%s, 0, 'shared')",
+                                        "compute_inline(%s)",
+                                        "annotate(%s, 'a_key_that_is_wide', 'and a value')",
+                                        ":undo",
+                                        ":redo",
+                                        ":undo 2"};
+    static const ml_PaneId PANES[] = {ML_PANE_BLOCK, ML_PANE_DATAFLOW};
+    Fixture *f = *state;
+    int n = getenv("ML_QUICK") ? 60 : 300, steps = 0;
+    unsigned seed = 7;
+    ml_Text line = {0};
+
+    for (int k = 0; k < n; k++) {
+        int rows = (int)ml_view_rows(&f->v, ML_PANE_LOOPS)->v.n;
+
+        seed = seed * 1103515245u + 12345u;
+        const ml_Row *row =
+            &ml_view_rows(&f->v, ML_PANE_LOOPS)->v.v[(seed >> 8) % (unsigned)rows];
+        const char *way = LINES[(seed >> 20) % ML_COUNT(LINES)], *name;
+        int version = f->v.version;
+
+        if (!row->node)
+            continue;
+        name = ml_view_name(&f->v, row->node);
+        ml_text_clear(&line);
+        for (const char *p = way; *p; p++)
+            if (p[0] == '%' && p[1] == 's') {
+                ml_text_fmt(&line, "'%s'", name);
+                p++;
+            } else
+                ml_text_char(&line, *p);
+        ml_view_run(&f->v, ml_text_z(&line), NULL); /* many do not apply */
+        steps += f->v.version != version;
+        for (size_t p = 0; p < ML_COUNT(PANES); p++) {
+            ml_Want kept = want_of(f, PANES[p]);
+
+            struct ml_NestWant *was = f->v.kept->nests;
+
+            f->v.kept->nests = NULL;
+            ml_Want fresh = want_of(f, PANES[p]);
+
+            ml_heap_free(f->v.kept->nests);
+            f->v.kept->nests = was; /* and is used after the next step */
+
+            if (memcmp(&kept, &fresh, sizeof kept) != 0)
+                fail_msg("%s: pane %d: %d x %d kept, %d x %d afresh", ml_text_z(&line),
+                         (int)PANES[p], kept.rows, kept.columns, fresh.rows, fresh.columns);
+        }
+    }
+    assert_true(steps > n / 10);
+    ml_text_free(&line);
 }
 
 static void borders_stay_while_the_cursor_moves(void **state)
@@ -316,6 +392,8 @@ int main(void)
         TEST(no_pane_is_empty_while_another_of_its_column_is_clipped, start),
         TEST(no_pane_is_empty_while_another_of_its_column_is_clipped, start_wide),
         TEST(no_pane_is_empty_while_another_of_its_column_is_clipped, start_deep),
+        TEST(what_panes_want_after_a_step_is_what_they_would_want_afresh, start),
+        TEST(what_panes_want_after_a_step_is_what_they_would_want_afresh, start_wide),
         TEST(borders_stay_while_the_cursor_moves, start),
         TEST(borders_stay_while_the_cursor_moves, start_wide),
         TEST(borders_stay_while_the_cursor_moves, start_deep),

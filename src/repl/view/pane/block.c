@@ -9,6 +9,7 @@
 
 #include "repl/show/block_facts.h"
 #include "repl/view/pane/panes.h"
+#include "repl/view/pane/wants.h"
 
 static const char *iter_letter(ml_IterKind k)
 {
@@ -238,30 +239,31 @@ void ml_pane_block(ml_View *v, ml_Rows *r)
                 put_func(r, &sh, sh.p.mod->funcs[k]);
 }
 
-void ml_pane_block_wants(ml_View *v, ml_Rows *r, ml_Want *out)
-{
-    enum { MOST_COLUMNS = 48, MOST_BLOCKS = 64, MOST_ROWS = 12 }; /* of a loop */
-    ml_StmtVec nests = {0}, blocks = {0};
-    ml_Shown sh;
+enum { MOST_COLUMNS = 48, MOST_BLOCKS = 64, MOST_ROWS = 12 }; /* of a loop */
 
-    if (!v->ss->focus || !ml_pane_shows(v, r, &sh))
-        return;
+static void want_nest(ml_Rows *r, const ml_Shown *sh, const ml_Stmt *nest, ml_Want *out)
+{
+    ml_StmtVec blocks = {0};
     ml_Ctx *cx = ml_ctx_new(0);
 
-    ml_pane_nests(cx, &sh, &nests);
-    for (size_t k = 0; k < nests.n; k++) {
-        ml_all_blocks(cx, nests.v[k], &blocks);
-        if (nests.v[k]->kind != ML_STMT_FOR)
-            continue;
-        ml_rows_reset(r);
-        put_loop(r, &sh, ml_as_for(nests.v[k]));
+    ml_all_blocks(cx, nest, &blocks);
+    if (nest->kind == ML_STMT_FOR) {
+        put_loop(r, sh, ml_as_for(nest));
         ml_want_rows(out, r, MOST_COLUMNS);
+        out->rows = out->rows > MOST_ROWS ? MOST_ROWS : out->rows;
     }
-    out->rows = out->rows > MOST_ROWS ? MOST_ROWS : out->rows;
     for (size_t k = 0; k < blocks.n && k < MOST_BLOCKS; k++) {
         ml_rows_reset(r);
-        put_block(r, &sh, ml_as_block(blocks.v[k]), false);
+        put_block(r, sh, ml_as_block(blocks.v[k]), false);
         ml_want_rows(out, r, MOST_COLUMNS);
     }
     ml_ctx_unref(cx);
+}
+
+void ml_pane_block_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
+    ml_Shown sh;
+
+    if (v->ss->focus && ml_pane_shows(v, r, &sh))
+        ml_nests_want(v, r, &sh, ML_PANE_BLOCK, false, want_nest, out);
 }

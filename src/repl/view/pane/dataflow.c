@@ -9,6 +9,7 @@
  */
 #include "repl/show/footprint.h"
 #include "repl/view/pane/panes.h"
+#include "repl/view/pane/wants.h"
 
 typedef struct Flow {
     ml_Rows *r;
@@ -278,24 +279,20 @@ void ml_pane_dataflow(ml_View *v, ml_Rows *r)
                     "no block here reads or writes a buffer");
 }
 
-void ml_pane_dataflow_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+static void want_nest(ml_Rows *r, const ml_Shown *sh, const ml_Stmt *nest, ml_Want *out)
 {
     enum { MOST_COLUMNS = 56, MOST_ROWS = 12 };
-    ml_StmtVec nests = {0};
+    Flow f = {.r = r, .sh = *sh};
+
+    put_flow(&f, nest);
+    ml_want_rows(out, r, MOST_COLUMNS);
+    out->rows = out->rows > MOST_ROWS ? MOST_ROWS : out->rows;
+}
+
+void ml_pane_dataflow_wants(ml_View *v, ml_Rows *r, ml_Want *out)
+{
     ml_Shown sh;
 
-    if (!v->ss->focus || !ml_pane_shows(v, r, &sh))
-        return;
-    ml_Ctx *cx = ml_ctx_new(0);
-
-    ml_pane_nests(cx, &sh, &nests);
-    for (size_t k = 0; k < nests.n; k++) {
-        Flow f = {.r = r, .sh = sh};
-
-        ml_rows_reset(r);
-        put_flow(&f, nests.v[k]);
-        ml_want_rows(out, r, MOST_COLUMNS);
-    }
-    out->rows = out->rows > MOST_ROWS ? MOST_ROWS : out->rows;
-    ml_ctx_unref(cx);
+    if (v->ss->focus && ml_pane_shows(v, r, &sh))
+        ml_nests_want(v, r, &sh, ML_PANE_DATAFLOW, true, want_nest, out);
 }

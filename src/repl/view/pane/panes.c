@@ -70,6 +70,7 @@ void ml_panes_free(ml_View *v)
     drop(v, &v->kept->texts);
     drop(v, &v->kept->counts);
     drop(v, &v->kept->touches);
+    ml_heap_free(v->kept->nests);
     ml_heap_free(v->kept);
     v->kept = NULL;
 }

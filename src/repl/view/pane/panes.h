@@ -51,11 +51,12 @@ struct ml_PaneMemo {
     uint32_t key; /* which of several */
 };
 struct ml_PaneKept {
-    unsigned jobs_changes; /* that the panes have seen */
-    ml_PaneMemo *counts;   /* counts.c */
-    ml_PaneMemo *touches;  /* touches.c */
-    ml_PaneMemo *texts;    /* text.c */
-    void *compiling;       /* one of these, which a worker is at; or NULL */
+    unsigned jobs_changes;     /* that the panes have seen */
+    ml_PaneMemo *counts;       /* counts.c */
+    ml_PaneMemo *touches;      /* touches.c */
+    ml_PaneMemo *texts;        /* text.c */
+    struct ml_NestWant *nests; /* wants.c; NULL: none */
+    void *compiling;           /* one of these, which a worker is at; or NULL */
 };
 struct ml_PaneKept *ml_pane_kept(ml_View *v);
 /* What is kept of the version, in front; *made: it is new, `size` zero bytes, and one too
