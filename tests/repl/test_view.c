@@ -564,6 +564,12 @@ static void a_page_takes_no_key_that_means_something_in_the_panes(void **state)
     assert_false(f->v.paging);
     with_a_page(f);
     press(f, "q");
+    assert_false(f->v.paging);
+    assert_false(f->v.quit);
+    press(f, "? q"); /* who ends reading stays in the panes */
+    assert_false(f->v.paging);
+    assert_false(f->v.quit);
+    press(f, "q");
     assert_true(f->v.quit);
 }
 

@@ -45,6 +45,8 @@ bool ml_view_page_key(ml_View *v, const ml_Key *k)
         break;
     case ML_REQ_FOLD: v->page_left -= v->page_left < 8 ? v->page_left : 8; break;
     case ML_REQ_CANCEL:
+    case ML_REQ_LEAVE: /* as in a pager: who reads wants to end reading */
+    case ML_REQ_QUIT:
     case ML_REQ_OPEN: close_page(v); return true;
     case ML_REQ_NONE:
         if (ml_key_is(k, " "))
