@@ -92,6 +92,13 @@ static void names_of_lua_are_looked_up(void **state)
     untried(*state, "split(print, {auto, 4})");
 }
 
+static void a_sign_that_lua_does_not_have_is_named(void **state)
+{
+    fails(*state, "split(\"i\", {16?})", "? means nothing in Lua");
+    fails(*state, "split(\"i\", {auto, $4", "$ means nothing in Lua");
+    untried(*state, "split(\"i\", \"?");
+}
+
 static void what_is_no_complete_call_is_not_tried(void **state)
 {
     static const char *const LINES[] = {
@@ -278,6 +285,7 @@ int main(void)
         FIXTURE(several_calls_are_tried_in_order),
         FIXTURE(a_call_that_fails_says_why),
         FIXTURE(names_of_lua_are_looked_up),
+        FIXTURE(a_sign_that_lua_does_not_have_is_named),
         FIXTURE(what_is_no_complete_call_is_not_tried),
         FIXTURE(without_a_focus_nothing_is_tried),
         FIXTURE(no_metamethod_and_no_function_runs),

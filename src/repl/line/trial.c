@@ -273,6 +273,28 @@ static bool goes_on(Trying *t)
     return k.kind != ML_TOKEN_END;
 }
 
+/* No complete call: more may come, unless a sign that Lua does not have stands among the
+ * arguments. */
+static void say_foreign(Trying *t, ml_Str text)
+{
+    ml_Tokens rest = {.p = text.p, .n = text.n};
+    ml_Token k;
+    bool inside = false, foreign = false;
+
+    t->out->kind = ML_TRIAL_NONE;
+    do {
+        k = ml_token_code(&rest);
+        inside |= ml_token_is(k, "(") || ml_token_is(k, "{");
+        foreign = inside && k.kind == ML_TOKEN_MARK && k.text.n == 1 &&
+                  strchr("?!$@`\\", *k.text.p);
+    } while (k.kind != ML_TOKEN_END && !foreign);
+    if (!foreign)
+        return;
+    t->out->kind = ML_TRIAL_FAILS;
+    t->out->code = ML_E_LUA_ERROR;
+    ml_text_fmt(&t->out->says, "%c means nothing in Lua", *k.text.p);
+}
+
 /* false: the line is decided. */
 static bool statement(Trying *t)
 {
@@ -283,10 +305,12 @@ static bool statement(Trying *t)
     ml_Results r;
 
     take_targets(&t->rest, to, ML_COUNT(to), &n);
+    ml_Str text = t->rest;
+
     if (!ml_parse_call(t->tmp, &t->rest, &names, &call)) {
         t->n_calls++;
         if (call.text.n == 0)
-            t->out->kind = ML_TRIAL_NONE;
+            say_foreign(t, text);
         else
             fail(t, ml_failure_from(ml_error(t->tmp)), call.prim);
         return false;
