@@ -56,7 +56,19 @@ end
 
 local axes = setmetatable({}, { __mode = "k" }) -- expression object -> {name, extent}
 
+-- Names behind the rest, as Python gives them: {name = "A"}; else nil.
+local function named(v)
+    return type(v) == "table" and getmetatable(v) == nil and rawlen(v) == 0 and next(v) ~= nil and v or nil
+end
+
+-- extent, or {0, extent}
 function te.reduce_axis(extent, name)
+    if type(extent) == "table" and rawlen(extent) == 2 then
+        if extent[1] ~= 0 then bad("reduce_axis: it begins at 0: te.reduce_axis(extent, name)") end
+        extent = extent[2]
+    end
+    local opts = named(name)
+    if opts then name = opts.name end
     name = name or "k"
     local v = ir.var(name)
     axes[v] = { name = name, extent = extent, var = v }
@@ -69,6 +81,7 @@ local function reduction(kind)
     return function(source, ...)
         local list = { ... }
         if #list == 1 and type(list[1]) == "table" then list = list[1] end
+        if named(list) then list = type(list.axis) == "table" and list.axis or { list.axis } end
         for k, v in ipairs(list) do
             if not axes[v] then bad("%s: argument %d is no te.reduce_axis", kind, k + 1) end
         end
@@ -79,7 +92,7 @@ end
 te.sum = reduction("sum")
 -- te.max(e, axis...) reduces; te.max(a, b) of two values is their maximum
 local reduce_max, reduce_min = reduction("max"), reduction("min")
-local function is_axis(v) return axes[v] ~= nil or (type(v) == "table" and axes[v[1]] ~= nil) end
+local function is_axis(v) return axes[v] ~= nil or (type(v) == "table" and (axes[v[1]] or v.axis) ~= nil) end
 function te.max(a, b, ...)
     if b ~= nil and is_axis(b) then return reduce_max(a, b, ...) end
     return ir.max(a, b)
@@ -153,6 +166,8 @@ local function new_tensor(shape, dtype, name)
 end
 
 function te.placeholder(shape, dtype, name)
+    local opts = named(name) or named(dtype)
+    if opts then dtype, name = opts ~= dtype and dtype or opts.dtype, opts.name end
     return new_tensor(shape, dtype or "float32", name or "placeholder")
 end
 
@@ -172,6 +187,8 @@ end
 function te.compute(shape, body, name, loops)
     core.want(shape, "table", "compute: the shape")
     if type(body) ~= "function" then bad("compute: a function is needed, got a %s", type(body)) end
+    local opts = named(name)
+    if opts then name = opts.name end
     name = name or "compute"
     core.want(loops, "table?", "compute: the names of the loops")
     local names, rank = loops or core.params(body), rawlen(shape)

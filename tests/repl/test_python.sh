@@ -82,6 +82,9 @@ typed "$mm" 'split("i", factors=[8, 8])' 'split("j", factor=4)' 'split("k", npar
 grep -qxF 'note: read as Python; in Lua it is split{"i", factors = {8, 8}}' err && [ "$(grep -c '^note' err)" = 1 ] &&
     grep -qF 'split("j", {auto, 4})' out && grep -qF 'split("k", {4, auto})' out
 verdict 'named arguments and lists get one note'
+typed "$mm" 's:split("i", [None, 8])' 's:split(loop="j", factors=[8, None])' :trace
+[ "$(grep -c '^note: read as Python' err)" = 2 ] && grep -qF 'split("i", {auto, 8})' out && grep -qF 'split("j", {8, auto})' out
+verdict 'so do those of a method that is called with a colon'
 hint() { # LINE NOTE
     typed "$mm" "$1" 'print("next")'
     grep -qxF -- "  note   in Lua: $2" err && grep -qx next out
@@ -91,8 +94,57 @@ hint 'for l in s.get_loops(b):' 'for _, l in ipairs(s.get_loops(b)) do … end'
 hint 'for k in range(n):' 'for k = 0, n - 1 do … end'
 hint 'if x == 3:' 'if x == 3 then … end'
 hint 'while x:' 'while x do … end'
-hint 'x += 1' 'x = x + 1; there is no +='
+hint 'x += 1' 'x = x + 1, in full'
 hint 's[C].split(i, factor=4)' 's:split(loop, …): a step takes its block or loop, there are no stages'
+hint 'if True: print(1)' 'if True then print(1) end'
+hint 'for l in s.get_loops(b): print(l)' 'for _, l in ipairs(s.get_loops(b)) do print(l) end'
+hint 'for k in range(2, n): print(k)' 'for k = 2, n - 1 do print(k) end'
+hint 'for n, l in enumerate(loops): print(l)' 'for n, l in ipairs(loops) do print(l) end'
+hint 'while s.ok(): go()' 'while s.ok() do go() end'
+hint 'elif x:' 'elseif x then …'
+hint 'try:' 'ok, e = pcall(f)'
+hint 'x is None' 'x == nil'
+hint 'y = x is not None' 'x ~= nil'
+hint 'y = [l for l in loops]' 't = {} for _, l in ipairs(loops) do t[#t + 1] = l end'
+hint 'i++' 'x = x + 1'
+hint 'i -= 1' 'x = x + 1, in full'
+hint 'del x' 'x = nil; of a list: table.remove(list, n)'
+hint 'a = b = 3' 'b = 3; a = b'
+hint '3 ** 2' 'x ^ 2 (a float), or x * x'
+hint 'x != 3' 'x ~= y'
+hint 'f(lambda x: x' 'function(x) return x + 1 end'
+hint 'x ? a : b' 'x and a or b'
+hint 'y = a if x else b' 'x and a or b'
+hint 'print(f"{x} ms")' '("%d of %s"):format(n, name), or "a " .. n'
+hint 'else if x' 'elseif x then, a word'
+hint '// words' '-- a comment'
+hint 'x && y' 'x and y'
+hint 'x || y' 'x or y'
+hint 'const n = 3' 'x = 3, without a type'
+hint 'n: int = 3' 'x = 3, without a type'
+hint 'raise x' 'error("what is wrong")'
+typed 'if x' 'then' 'print(1)' 'end' 'if ("a"):rep(2) then' 'print(2)' 'end' 'while' 'false do end' 'for n = 1, 1' 'do print(3) end' 'goto on; ::on:: print(4)'
+[ "$(tr '\n' ' ' <out)" = '2 3 4 ' ] && [ ! -s err ]
+verdict 'blocks of Lua go on over lines'
+typed 'f = lambda x, y: x + y' 'f(2, 3)' 'g = lambda i, j: (j, i)' 'print(g(1, 2))' 'h = lambda x: [7, x]' 'h(1)'
+[ "$(tr '\n\t' '  ' <out)" = '5 2 1 {7, 1} ' ]
+verdict 'a lambda that is assigned is a function'
+printf 'import tvm\nsch = tvm.tir.Schedule(mod)\ni, j, k = sch.get_loops("C")\nsch.parallel(i)\n' >steps.py
+typed "$mm" ':open steps.py' ':trace'
+has out '\[1\] parallel("i")' && { run -b steps.py; [ $status = 1 ]; } && grep -q 'steps.py holds steps of a schedule and no program: :open its' err
+verdict 'a file of steps runs on the focus, and says what it lacks'
+typed 'from tvm import te' '' 'n = 16' 'A = te.placeholder((n, n), name="A")' 'B = te.placeholder((n, 8), dtype="float32", name="B")' 'k = te.reduce_axis((0, n), name="k")' \
+    'C = te.compute((n, 8), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")' 's = schedule(te.func{A, B, C})' ':show' 'te.create_prim_func([A, B, C])'
+has out 'C\[vi, vj\] = C\[vi, vj\] + A\[vi, vk\] \* B\[vk, vj\]' && [ "$(grep -c '^error' err)" = 1 ] && has err 'instead: moon.te.func{A, B, C}'
+verdict 'a computation in TE, as it is written in Python'
+typed "$mm" 'foo' 'import numpy as np' 'elif x:'
+[ "$(grep -c '^error' err)" = 2 ]
+verdict 'what never became complete is told behind a line that failed'
+typed "$mm" 'split("i", {8, 8});' ':bisect function(s) return #s:get_loops("C") < 4 end' ':before 1 if 3 > 2 then split("k", {4, 16}) end;' 'print(#get_loops("C"))' \
+    ':bisect > verdicts.txt'
+grep -q '^v0 ok   v1 FAIL' out && grep -qx 5 out && [ -s verdicts.txt ] && [ ! -e 2 ] && [ ! -e 4 ]
+verdict 'code of a command is no redirection'
+
 typed "$mm" 'l = s:get_loops("C")' 'split(l, {8, 8})' '#l' '# word' 'print(s.get_loops("C")[1])' '# a comment' '' 'print("last")'
 grep -q 'one is needed, and this is a list of 3: i, j = table.unpack(list)' err && grep -qx 3 out && grep -qx i out && grep -qx last out &&
     [ "$(grep -c '^error' err)" = 1 ]
@@ -120,3 +172,11 @@ typed "$(cat whole.py)" '' 'print("# steps")' :trace
 [ "$(steps | tail -n +2)" = '[1] split("i", {auto, 16})
 [2] parallel("i_0")' ]
 verdict 'a program with its schedule behind it, in one paste'
+
+for call in 'workload.conv2d(h=8, w=8, ci=3, co=8, k=3)' 'workload.matmul(m=4, n=4, k=4)' 'moon.workload.softmax(m=4, n=4)'; do
+    typed "s = schedule($call)" && has err "it is s = schedule($(sed 's/(.*//; s/[.]/[.]/g' <<<"$call")({" && grep -q '^focus' err
+    verdict "$call, with sizes as Python writes them, is called with a dot"
+done
+typed "$mm" 'for n in [1, 2]: print(n)' 'for n in x[0]: print(n)'
+has err 'for _, n in ipairs({1, 2}) do print(n) end' && has err 'for _, n in ipairs(x\[0\]) do'
+verdict 'a list that is walked is written as Lua has it'

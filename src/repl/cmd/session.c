@@ -106,7 +106,7 @@ bool cmd_open(ml_Session *ss, const ml_Words *w)
                                 ".lua)%s",
                                 w->n ? ", one at a time; a name with blanks in quotes"
                                      : "");
-    return ml_host_open(ss->host, w->v[0]);
+    return ml_input_open(ss, w->v[0]);
 }
 
 /* ---- :save */

@@ -12,6 +12,7 @@
 #include "moonloop/core/base/letters.h"
 #include "moonloop/core/base/utf8.h"
 #include "moonloop/core/script/report.h"
+#include "moonloop/primitives/habits.h"
 #include "repl/bind/bind.h"
 #include "repl/command/command.h"
 
@@ -86,12 +87,30 @@ static void add_source_line(ml_Text *at, const char *text, int n, const char *wh
     }
 }
 
+/* The command that the line begins with, with words behind it and no colon before; or NULL. */
+static const char *lone_command(const char *text)
+{
+    size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz");
+
+    for (size_t k = 0; n > 0 && text[n] == ' ' && k < ml_n_commands; k++)
+        if (strlen(ml_commands[k].name) == n && memcmp(ml_commands[k].name, text, n) == 0)
+            return ml_commands[k].name;
+    return NULL;
+}
+
 /* Where Lua could not read the line and Python could: how it is written here. */
 static void add_python_hint(ml_Text *at, const char *text, const char *what)
 {
+    bool command = strstr(what, " near ") || strstr(what, "no visible label");
     ml_Text hint = {0};
 
-    if (strstr(what, " near "))
+    if (command && lone_command(text)) { /* open mm.py, goto v0 */
+        ml_text_fmt(at, "%s  note   a command begins with a colon: :%.*s",
+                    at->n ? "\n" : "", (int)strcspn(text, "\n"), text);
+        return;
+    }
+
+    if (strstr(what, " near ") || strstr(what, "global 'f'")) /* f"…", a call of f */
         ml_python_hint(text, &hint);
     if (hint.n)
         ml_text_fmt(at, "%s  note   in Lua: %s", at->n ? "\n" : "", ml_text_z(&hint));
@@ -230,8 +249,11 @@ static void report_text(ml_Host *h, const char *msg, bool typed)
         ml_fail(cx, ML_E_UNKNOWN_NAME, ML_TEXT(ml_text_z(&said)));
     } else if (called && (nil_name(what, "method", name, sizeof name) ||
                           nil_name(what, "field", name, sizeof name))) {
+        const char *habit = ml_habit(name);
+
         ml_fail(cx, ML_E_UNKNOWN_NAME,
-                ML_TEXT(ml_format(cx, "the value has no function '%s'", name)));
+                ML_TEXT(ml_format(cx, "the value has no function '%s'%s%s", name,
+                                  habit ? "; instead: " : "", habit ? habit : "")));
     } else if (ml_streq(what, "not enough memory"))
         ml_fail(cx, ML_E_OUT_OF_MEMORY,
                 ML_NUMBER("bytes", ml_setting_int(&ss->set, ML_SET_memory_limit) << 20));

@@ -129,7 +129,8 @@ static int l_on_focus(lua_State *L)
 /* What a script copied from Python says: None is auto. */
 static bool push_python_name(lua_State *L, const char *name)
 {
-    static const char *const FROM_MOON[] = {"tir", "s_tir", "Schedule", "create_schedule"};
+    static const char *const FROM_MOON[] = {"tir", "s_tir", "Schedule", "create_schedule",
+                                            "te"};
 
     if (ml_streq(name, "tvm")) { /* tvm.tir.Schedule(…) */
         ml_host_push_moon(L);

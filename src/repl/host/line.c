@@ -97,16 +97,6 @@ static int compile_lua(ml_Host *h, const char *text, bool typed)
     return luaL_loadbufferx(L, text, strlen(text), name, "t");
 }
 
-/* `for l in loops:`, which Lua takes for half a call. */
-static bool ends_in_colon(const char *text)
-{
-    size_t n = strlen(text);
-
-    while (n > 0 && strchr(" \t\r\n", text[n - 1]))
-        n--;
-    return n > 0 && text[n - 1] == ':';
-}
-
 /* `# tile`, where no variable has that name: its length is not meant. */
 static bool is_lone_comment(ml_Host *h, const char *text)
 {
@@ -136,7 +126,7 @@ static int compile_line(ml_Host *h, const char *text, bool typed, bool *more)
         status = compile_lua(h, text, typed);
     if (status != LUA_ERRSYNTAX || !typed)
         return status;
-    *more = incomplete_message(h->L) && !ends_in_colon(text);
+    *more = incomplete_message(h->L) && !ml_python_is_block(text);
     return *more ? status : compile_python(h, text, more);
 }
 

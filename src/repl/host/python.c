@@ -162,6 +162,30 @@ static const char *lambda(Reader *r)
     return body ? z : NULL;
 }
 
+/* x = lambda a, b: E is a function; so is the body of te.compute. */
+static const char *function_of_lambda(Reader *r)
+{
+    const char *params = "";
+
+    r->at++;
+    for (size_t n = 0; !take(r, ":"); n++) {
+        if (peek_at(r, 0).kind != ML_TOKEN_NAME)
+            return NULL;
+        params =
+            ml_format(r->cx, "%s%s%s", params, n ? ", " : "", text_of(r, peek_at(r, 0)));
+        r->at++;
+        if (!take(r, ",") && !is_next(r, ":"))
+            return NULL;
+    }
+    bool tuple = is_next(r, "(");
+    const char *e = expression(r);
+    size_t n = e ? strlen(e) : 0;
+
+    if (n > 1 && tuple && e[0] == '{' && e[n - 1] == '}')
+        e = ml_format(r->cx, "%.*s", (int)n - 2, e + 1);
+    return e ? ml_format(r->cx, "function(%s) return %s end", params, e) : NULL;
+}
+
 typedef struct Given { /* of a call */
     const char *list, *named;
     size_t n_list, n_named;
@@ -212,7 +236,8 @@ static const char *arguments(Reader *r, const char *callee)
             if (!add_named(r, &g, callee))
                 return NULL;
         } else {
-            const char *e = g.starred ? NULL : expression(r);
+            bool body = ml_streq(callee, "compute") && is_next(r, "lambda");
+            const char *e = g.starred ? NULL : body ? function_of_lambda(r) : expression(r);
 
             if (!e)
                 return NULL;
@@ -234,9 +259,26 @@ static const char *arguments(Reader *r, const char *callee)
     return ml_format(r->cx, "(%s%s{%s})", g.list, both, g.named);
 }
 
+/* A[i, j], behind the bracket: only a tensor has several indices; NULL: it is another. */
+static const char *element(Reader *r, const char *of)
+{
+    size_t at = r->at, n;
+    bool comma;
+    const char *all = items(r, "]", &n, &comma);
+
+    if (all && n > 1)
+        return ml_format(r->cx, "%s(%s)", of, all);
+    r->at = at;
+    return NULL;
+}
+
 /* x[0], x[-1], x[1:], m["main"], behind the bracket */
 static const char *subscript(Reader *r, const char *of)
 {
+    const char *e = element(r, of);
+
+    if (e)
+        return e;
     bool from_end = take(r, "-"), whole = peek_at(r, 0).kind == ML_TOKEN_NUMBER;
     const char *from = whole ? text_of(r, peek_at(r, 0)) : "0", *to = NULL;
 
@@ -268,13 +310,26 @@ static const char *subscript(Reader *r, const char *of)
 
 static bool is_namespace(const char *name)
 {
-    static const char *const NAMES[] = {"moon", "tvm",  "tir",  "s_tir",
-                                        "te",   "math", "table"};
+    static const char *const NAMES[] = {"moon", "tvm",  "tir",   "s_tir",
+                                        "te",   "math", "table", "workload"};
 
     for (size_t k = 0; k < ML_COUNT(NAMES); k++)
         if (ml_streq(NAMES[k], name))
             return true;
     return false;
+}
+
+/* A method as Lua calls it, s:split(…), among arguments as Python writes them. A slice or a
+ * dictionary has blanks there, or no bracket. */
+static bool take_method_colon(Reader *r)
+{
+    ml_Token colon = peek_at(r, 0), name = peek_at(r, 1);
+    bool is = ml_token_is(colon, ":") && name.kind == ML_TOKEN_NAME &&
+              ml_token_is(peek_at(r, 2), "(") && colon.text.p + 1 == name.text.p &&
+              r->at > 0 && colon.text.p[-1] != ' ';
+
+    r->at += is;
+    return is;
 }
 
 /* What stands behind a name or bracket: .name, (…), […]. last: the name before, or "". */
@@ -292,7 +347,7 @@ static const char *postfix(Reader *r, const char *e, const char *last, bool spac
         } else if (take(r, "[")) {
             e = subscript(r, e);
             space = false;
-        } else if (take(r, ".")) {
+        } else if (take(r, ".") || take_method_colon(r)) {
             if (peek_at(r, 0).kind != ML_TOKEN_NAME)
                 return NULL;
             last = text_of(r, peek_at(r, 0));
@@ -445,7 +500,7 @@ static const char *assignment(Reader *r, size_t n, bool comma)
     }
     r->at++; /* = */
     do {
-        if (!(e = expression(r)))
+        if (!(e = is_next(r, "lambda") ? function_of_lambda(r) : expression(r)))
             return NULL;
         all = ml_format(r->cx, "%s%s%s", all, values++ ? ", " : "", e);
     } while (take(r, ","));

@@ -14,6 +14,8 @@ enum { ML_PYTHON_NAMED = 1, ML_PYTHON_LIST = 2 }; /* habits: split(l, factors=â€
 
 /* Appends the lines of Lua that the text stands for, and says which habits it shows. */
 ml_PythonIs ml_python_read(const char *text, ml_Text *lua, unsigned *habits);
+/* Whether it begins with a head of a block of Python, `if x:`, with or without its body. */
+bool ml_python_is_block(const char *text);
 /* Appends how a statement of Python that is not read is written in Lua, in a line; nothing: it
  * looks like none. */
 void ml_python_hint(const char *text, ml_Text *out);

@@ -192,7 +192,7 @@ bool ml_input_stream(ml_Session *ss, int fd, const char *name, bool echo)
         ok = ml_session_error(ss, ML_E_NO_FILE, "cannot read %s: %s", name,
                               strerror(l.error));
     /* What never became complete is run as it is, so that its error is told. */
-    if (whole.n && ok && !ss->quit)
+    if (whole.n && (ok || ss->keep_going || echo) && !ss->quit)
         ok = run_read(ss, &whole, fd, name, number);
     ml_text_free(&line);
     ml_text_free(&whole);
@@ -276,10 +276,37 @@ static bool run_lines(ml_Session *ss, const char *path)
     return ok;
 }
 
+/* Whether the file holds steps of a Python schedule and no program; *text is what it says. */
+static bool is_steps(const char *path, ml_Text *text)
+{
+    return ml_file_read(path, text) && text->n && !is_binary(text) &&
+           ml_host_is_python(ml_text_z(text));
+}
+
+bool ml_input_open(ml_Session *ss, const char *path)
+{
+    bool python = ml_streq(suffix_of(path), ".py"), ok;
+    ml_Text steps = {0};
+
+    if (python && !ml_session_may_read(ss, path))
+        return false;
+    if (!python || !is_steps(path, &steps))
+        ok = ml_host_open(ss->host, path);
+    else if (ss->focus)
+        ok = ml_run(ss, &(ml_RunOpts){.mode = ML_MODE_TYPED}, ml_text_z(&steps));
+    else
+        ok = ml_session_error(ss, ML_E_BAD_FILE,
+                              "%s holds steps of a schedule and no program: :open its "
+                              "program, then :open %s",
+                              path, path);
+    ml_text_free(&steps);
+    return ok;
+}
+
 static bool run_file(ml_Session *ss, const char *path, int argc, char **argv)
 {
     switch (ml_input_kind_of(path)) {
-    case ML_FILE_OPENED: return ml_host_open(ss->host, path);
+    case ML_FILE_OPENED: return ml_input_open(ss, path);
     case ML_FILE_SAVED:
     case ML_FILE_SCRIPT: return ml_host_file(ss->host, path, argc, argv);
     case ML_FILE_LINES: break;

@@ -17,6 +17,9 @@ typedef enum ml_FileKind {
     ML_FILE_LINES,  /* session text */
 } ml_FileKind;
 ml_FileKind ml_input_kind_of(const char *path);
+/* A program or a saved schedule becomes the focus; a .py that holds steps of a schedule alone is run
+ * on the focus, as if it were pasted. */
+bool ml_input_open(ml_Session *ss, const char *path);
 /* Opens or runs it by that; scripts get the arguments. */
 bool ml_input_run_file(ml_Session *ss, const char *path, int argc, char **argv);
 /* The prompt's text; more: of a continuation line, blanks as wide as the first. _PROMPT and
