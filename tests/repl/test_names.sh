@@ -73,11 +73,15 @@ verdict 'a module is told from a schedule, with the next call'
 typed 's = workload.matmul(8, 8, 8);' "$mm" 'n = 3' 's == nil'
 [ "$(grep -c 'is a module' err)" = 0 ]
 verdict 'what is not asked is not told'
-said "$mm" 'b = get_block("C")' 'i, j, k = s:get_loops(b)' 'i, j, k = table.unpack(s:get_loops(b))' k -- \
-    'i, j, k = table.unpack(s:get_loops(b))' '→ k'
-verdict 'a list that is taken for several values is told'
-[ "$(grep -c '^note: the call gives one list, and i has all of it' err)" = 1 ]
-verdict 'once'
+typed "$mm" 'b = get_block("C")' 'i, j, k = s:get_loops(b) -- all' 'i, j, k = s:get_loops(b)' k 'i, j = s:get_loops(b)' i 'n, m = 1' m \
+    'x, y = split(i, {8, 8});' y 'p, q = f("a") g("b")'
+[ "$(grep '^→' out | tr '\n' ' ')" = '→ k → i → i_1 ' ] && has err 'In Lua: i, j, k = table.unpack(s:get_loops(b) -- all)' &&
+    [ "$(grep -c '^note: the call gives one list' err)" = 1 ] && has err 'a list of 3, and 2 names stand before the =; nothing was assigned' &&
+    has err "nothing is named 'm'" && has err "no function or primitive 'f'"
+verdict 'a list that is taken for several values gives each its own, or nothing is assigned'
+typed "$mm" 'c, d = split("j", {auto, 8}); print(c, d)' 'a, b = split("i", {auto, 8}) print(a, b)' 'x, y = 1, 2; print(x, y)'
+grep -q '^j_0.j_1$' out && grep -q '^i_0.i_1$' out && grep -q '^1.2$' out
+verdict 'nor are they where more stands on the line'
 
 typed 'io.write("a\n")' 'print("b")' 'io.stdout:write("c", 1, "\n")' 'f = io.open("own", "w")' 'f:write("own")' 'f:close()' 'io.write({})' \
     ':record x.transcript'

@@ -238,7 +238,8 @@ static bool eval(ml_Host *h, const char *text)
     if (!lua_setupvalue(L, -2, 1))
         lua_pop(L, 1);
     ml_host_note_python(h);
-    if (!ml_host_run_for_result(h, 0))
+    lua_pushcfunction(L, ml_host_spread_values); /* its `...` */
+    if (!ml_host_run_for_result(h, 1))
         return false;
     if (!typed)
         return true;

@@ -80,7 +80,12 @@ bool ml_host_is_dropped(ml_Host *h, const char *name);
 int ml_host_load_line(ml_Host *h, const char *text, bool typed);
 /* How the line that was Python is written in Lua: once for each habit. */
 void ml_host_note_python(ml_Host *h);
-/* What an assignment leaves to be said: a module is no schedule, one list is not three values. */
+/* `i, j, k = CALL` as a line that gives each name its element where the call gives one list, as
+ * Python does: it calls its `...`, which is ml_host_spread_values, with how many names there are and
+ * what the call gave. false: the line is another. */
+bool ml_host_spread(const char *text, ml_Text *out);
+int ml_host_spread_values(lua_State *L);
+/* What an assignment leaves to be said: a module is no schedule. */
 void ml_host_note_assigned(ml_Host *h, const char *text);
 /* Once package.path is what the environment says: the modules of -l are found there. */
 void ml_host_keep_path(lua_State *L);

@@ -80,6 +80,7 @@ static int compile_lua(ml_Host *h, const char *text, bool typed)
 {
     lua_State *L = h->L;
     const char *name = typed ? "=input" : "=-e";
+    ml_Text spread = {0};
 
     if (!is_statement(text)) {
         size_t n;
@@ -94,7 +95,15 @@ static int compile_lua(ml_Host *h, const char *text, bool typed)
     }
     if (typed)
         text = without_local(text);
-    return luaL_loadbufferx(L, text, strlen(text), name, "t");
+    bool spreads = typed && ml_host_spread(text, &spread) &&
+                   luaL_loadbufferx(L, ml_text_z(&spread), spread.n, name, "t") == LUA_OK;
+
+    if (!spreads && spread.n)
+        lua_pop(L, 1);
+    int status = spreads ? LUA_OK : luaL_loadbufferx(L, text, strlen(text), name, "t");
+
+    ml_text_free(&spread);
+    return status;
 }
 
 /* `# tile`, where no variable has that name: its length is not meant. */

@@ -9,6 +9,8 @@
 #include "moonloop/primitives/tokens.h"
 #include "repl/bind/bind.h"
 
+enum { TOLD_PYTHON = 1 << 8, TOLD_SPREAD = 1 << 9 }; /* of told, beside the habits */
+
 /* The line as a.b.c; empty: it is more than names. */
 static void read_chain(const char *text, ml_Text *out)
 {
@@ -124,8 +126,7 @@ bool ml_host_is_dropped(ml_Host *h, const char *name)
 
 void ml_host_note_python(ml_Host *h)
 {
-    enum { PLAIN = 1 << 8 };
-    unsigned all = h->habits | PLAIN;
+    unsigned all = h->habits | TOLD_PYTHON;
 
     if (h->python.n == 0 || (all & ~h->told) == 0)
         return;
@@ -147,12 +148,14 @@ typedef struct Assigned {
     size_t n;
     ml_Str names[TARGETS];
     ml_Str values; /* what stands behind the = */
+    ml_Str rest;   /* of the line, behind them */
     bool one_call; /* they are one call */
 } Assigned;
 
-/* Whether the rest of the line is one call: a chain that ends in brackets. */
-static bool is_one_call(ml_Tokens t)
+/* Whether the values are one call: a chain that ends in brackets. */
+static bool is_one_call(ml_Str values)
 {
+    ml_Tokens t = {.p = values.p, .n = values.n};
     int depth = 0;
     bool closed = false;
 
@@ -169,7 +172,27 @@ static bool is_one_call(ml_Tokens t)
     return depth == 0 && closed;
 }
 
-/* a, b = VALUES; false: the line is another. */
+/* How much of the text is the first statement's: up to a semicolon, or to a name behind a
+ * closed bracket, which begins the next one. */
+static size_t first_values(ml_Str text)
+{
+    ml_Tokens t = {.p = text.p, .n = text.n};
+    int depth = 0;
+    bool closed = false;
+
+    for (ml_Token k = ml_token_code(&t); k.kind != ML_TOKEN_END; k = ml_token_code(&t)) {
+        bool mark = k.kind == ML_TOKEN_MARK;
+
+        if (depth == 0 && (ml_token_is(k, ";") || (closed && k.kind == ML_TOKEN_NAME)))
+            return (size_t)(k.text.p - text.p);
+        depth += mark && strchr("([{", *k.text.p) ? 1 : 0;
+        depth -= mark && strchr(")]}", *k.text.p) ? 1 : 0;
+        closed = mark && strchr(")]}", *k.text.p);
+    }
+    return text.n;
+}
+
+/* a, b = VALUES; false: the line is another. What follows on the line is `rest`. */
 static bool read_assignment(const char *text, Assigned *a)
 {
     ml_Tokens t = {.p = text, .n = strlen(text)};
@@ -193,9 +216,13 @@ static bool read_assignment(const char *text, Assigned *a)
         a->values.p++;
         a->values.n--;
     }
-    while (a->values.n && strchr(" \t\n;", a->values.p[a->values.n - 1]))
+    size_t first = first_values(a->values);
+
+    a->rest = (ml_Str){a->values.p + first, a->values.n - first};
+    a->values.n = first;
+    while (a->values.n && strchr(" \t\n", a->values.p[a->values.n - 1]))
         a->values.n--;
-    a->one_call = is_one_call(t);
+    a->one_call = is_one_call(a->values);
     return a->values.n > 0;
 }
 
@@ -220,20 +247,48 @@ static bool is_handles(lua_State *L)
     return all;
 }
 
-/* i, j, k = s:get_loops(b): i has all of them, the others nothing. */
-static bool is_list_for_many(lua_State *L, const Assigned *a)
+bool ml_host_spread(const char *text, ml_Text *out)
 {
-    bool yes = a->n > 1 && a->one_call;
+    Assigned a;
 
-    if (!yes)
+    if (!read_assignment(text, &a) || a.n < 2 || !a.one_call)
         return false;
-    push_global(L, a->names[0]);
-    yes = is_handles(L);
-    lua_pop(L, 1);
-    push_global(L, a->names[1]);
-    yes &= lua_isnil(L, -1);
-    lua_pop(L, 1);
-    return yes;
+    const char *names = a.names[0].p, *end = a.names[a.n - 1].p + a.names[a.n - 1].n;
+
+    /* a comment may end the line */
+    ml_text_fmt(out, "%.*s = (...)(%zu, %.*s\n) %.*s", (int)(end - names), names, a.n,
+                (int)a.values.n, a.values.p, (int)a.rest.n, a.rest.p);
+    return true;
+}
+
+int ml_host_spread_values(lua_State *L)
+{
+    ml_Host *h = ml_host_of(L);
+    lua_Integer n = lua_tointeger(L, 1);
+    Assigned a;
+
+    if (lua_gettop(L) != 2 || !is_handles(L))
+        return lua_gettop(L) - 1;
+    if ((lua_Integer)lua_rawlen(L, 2) != n)
+        return bind_bad(L,
+                        "the call gives a list of %d, and %d names stand before the =; "
+                        "nothing was assigned",
+                        (int)lua_rawlen(L, 2), (int)n);
+    if (h->line && !h->ss->quiet_line && !(h->told & TOLD_SPREAD) &&
+        read_assignment(h->line, &a)) {
+        const char *names = a.names[0].p, *end = a.names[a.n - 1].p + a.names[a.n - 1].n;
+
+        h->told |= TOLD_SPREAD;
+        ml_err_say(
+            &h->ss->out,
+            "note: the call gives one list; its elements are taken, as in Python. In "
+            "Lua: %.*s = table.unpack(%.*s)",
+            (int)(end - names), names, (int)a.values.n, a.values.p);
+    }
+    luaL_checkstack(L, (int)n, NULL);
+    for (lua_Integer k = 1; k <= n; k++)
+        lua_rawgeti(L, 2, k);
+    return (int)n;
 }
 
 /* user: the text of the line. Protected: names are made in Lua. */
@@ -244,18 +299,6 @@ static int l_note(lua_State *L)
 
     if (!read_assignment(lua_touserdata(L, 1), &a))
         return 0;
-    if (is_list_for_many(L, &a)) {
-        ml_Text *t = bind_text(L);
-
-        for (size_t k = 0; k < a.n; k++)
-            ml_text_fmt(t, "%s%.*s", k ? ", " : "", (int)a.names[k].n, a.names[k].p);
-        ml_err_say(&h->ss->out,
-                   "note: the call gives one list, and %.*s has all of it: %s = "
-                   "table.unpack(%.*s)",
-                   (int)a.names[0].n, a.names[0].p, ml_text_z(t), (int)a.values.n,
-                   a.values.p);
-        return 0;
-    }
     for (size_t k = 0; k < a.n; k++) {
         push_global(L, a.names[k]);
         if (bind_test(L, -1, &bind_module_class))
