@@ -117,6 +117,7 @@ static void end_host(void *user, ml_Session *ss)
     ml_text_free(&h->typed);
     ml_text_free(&h->python);
     ml_text_free(&h->preamble);
+    ml_text_free(&h->functions);
     lua_close(h->L);
     free(h);
     ss->host = NULL;
@@ -223,6 +224,18 @@ bool ml_host_run(ml_Host *h, int n_args, int n_results, bool typed)
 
 /* ---- lines */
 
+/* What a function reads when it runs in a later line is looked for in these. */
+static void keep_functions(ml_Host *h, const char *text)
+{
+    enum { MOST = 1 << 16 };
+
+    if (!strstr(text, "function"))
+        return;
+    if (h->functions.n > MOST)
+        ml_text_clear(&h->functions);
+    ml_text_fmt(&h->functions, "%s\n", text);
+}
+
 static bool eval(ml_Host *h, const char *text)
 {
     lua_State *L = h->L;
@@ -238,6 +251,7 @@ static bool eval(ml_Host *h, const char *text)
     if (!lua_setupvalue(L, -2, 1))
         lua_pop(L, 1);
     ml_host_note_python(h);
+    keep_functions(h, h->python.n ? ml_text_z(&h->python) : text);
     lua_pushcfunction(L, ml_host_spread_values); /* its `...` */
     if (!ml_host_run_for_result(h, 1))
         return false;

@@ -22,6 +22,7 @@ struct ml_Host {
     ml_Text preamble; /* imports that were typed before a program */
     int kept_chunk;   /* what Lua made of it: a function, or (by kept_status) an error */
     int kept_status;
+    ml_Text functions; /* the typed lines that hold some, as they run later */
     ml_Text python;    /* what the kept line is in Lua, when it is Python; else empty */
     unsigned habits;   /* of Python that the kept line shows, */
     unsigned told;     /* and that were told */
@@ -51,6 +52,9 @@ bool ml_host_run_script(ml_Host *h, const char *path, int argc, char **argv,
  * standard input. A script that 0.1.0 saved returns its schedule, too. false: the file
  * cannot be read, errno says why, and nothing is pushed. */
 bool ml_host_load_script(lua_State *L, const char *path, int *status);
+/* Keeps the text of the script, whose chunk's name is on top: what its functions read when they run
+ * is looked for in it. */
+void ml_host_keep_script(lua_State *L, ml_Str text);
 /* The error value is on top; it is printed and popped. typed: the chunk stands before one's
  * eyes, so no place is given. */
 void ml_host_report(ml_Host *h, bool typed);
@@ -73,9 +77,9 @@ void ml_host_push_keys(lua_State *L, int idx, lua_Integer most);
 /* Once a typed line has run: the name a.b that it was into h->typed, and whether that is nothing
  * (an error was printed). */
 bool ml_host_is_something(ml_Host *h, const char *text);
-/* Whether the typed line that runs has the name, which is nothing, only as an element of lists
- * given to primitives, and as the last of one: Lua would drop it there without a word. */
-bool ml_host_is_dropped(ml_Host *h, const char *name);
+/* Whether the text has the name, which is nothing, only as an element of lists given to
+ * primitives, and as the last of one: Lua would drop it there without a word. */
+bool ml_host_is_dropped(ml_Host *h, const char *text, const char *name);
 /* Pushes the line as a function, or what is wrong with it: Lua's status. */
 int ml_host_load_line(ml_Host *h, const char *text, bool typed);
 /* How the line that was Python is written in Lua: once for each habit. */

@@ -155,16 +155,6 @@ static bool push_python_name(lua_State *L, const char *name)
     return false;
 }
 
-/* __index of the globals, so that script files have these names too. */
-static int l_python_name(lua_State *L)
-{
-    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
-
-    if (!name || !push_python_name(L, name))
-        lua_pushnil(L);
-    return 1;
-}
-
 void ml_host_push_methods(lua_State *L)
 {
     luaL_getmetatable(L, bind_schedule_class.name);
@@ -192,21 +182,61 @@ bool ml_host_knows(ml_Host *h, const char *name, bool method)
     return yes || (method && ml_host_is_method(h->L, name));
 }
 
-/* Raises what is wrong with the undefined name, where the typed line itself reads it as an
- * element that a list would lose. */
+void ml_host_keep_script(lua_State *L, ml_Str text)
+{
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, "moonloop.scripts");
+    lua_pushvalue(L, -2);
+    lua_pushlstring(L, text.p, text.n);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+}
+
+/* The text in which the running function stands: the typed line, all lines that hold functions,
+ * the script. NULL: it is not known. It may be on the stack. */
+static const char *text_of_caller(lua_State *L, ml_Host *h)
+{
+    lua_Debug ar;
+
+    if (!lua_getstack(L, 1, &ar) || !lua_getinfo(L, "S", &ar))
+        return NULL;
+    if (ml_streq(ar.source, "=input") || ml_streq(ar.source, "=-e")) {
+        if (!ml_streq(ar.what, "main"))
+            return ml_text_z(&h->functions);
+        return h->python.n ? ml_text_z(&h->python) : h->line;
+    }
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, "moonloop.scripts");
+    lua_getfield(L, -1, ar.source);
+    return lua_tostring(L, -1);
+}
+
+/* Raises what is wrong with the undefined name, where what reads it has it as an element that a
+ * list would lose. */
 static void refuse_dropped(lua_State *L, const char *name)
 {
     ml_Host *h = ml_host_of(L);
-    lua_Debug ar;
+    int top = lua_gettop(L);
+    const char *text = text_of_caller(L, h);
 
-    if (!h->line || h->ss->mode != ML_MODE_TYPED || !lua_getstack(L, 1, &ar) ||
-        !lua_getinfo(L, "S", &ar) || !ml_streq(ar.what, "main") ||
-        !ml_host_is_dropped(h, name))
-        return;
-    ml_Text *said = bind_text(L);
+    if (text && ml_host_is_dropped(h, text, name)) {
+        ml_Text *said = bind_text(L);
 
-    ml_host_unknown(h, name, false, said);
-    ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(said));
+        ml_host_unknown(h, name, false, said);
+        ml_lua_fail(L, ML_E_UNKNOWN_NAME, "%s", ml_text_z(said));
+    }
+    lua_settop(L, top);
+}
+
+/* __index of the globals, so that script files have these names too. */
+static int l_python_name(lua_State *L)
+{
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
+
+    if (name && push_python_name(L, name))
+        return 1;
+    if (name)
+        refuse_dropped(L, name);
+    lua_pushnil(L);
+    return 1;
 }
 
 /* Globals first, then methods of the focus (a primitive is one), then names that Python

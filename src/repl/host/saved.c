@@ -106,6 +106,7 @@ bool ml_host_load_script(lua_State *L, const char *path, int *status)
     ml_Str lua = lua_text(&t);
 
     lua_pushfstring(L, "@%s", path);
+    ml_host_keep_script(L, lua);
     *status = luaL_loadbufferx(L, lua.p, lua.n, lua_tostring(L, -1), "t");
     lua_remove(L, -2);
     if (*status != LUA_OK && t.n && memchr(t.p, '\0', t.n)) {

@@ -92,10 +92,9 @@ static bool is_given(ml_Host *h, ml_Token b, ml_Token a, ml_Token k, bool outer)
            (ml_token_is(b, ":") || !ml_host_knows(h, name, false));
 }
 
-bool ml_host_is_dropped(ml_Host *h, const char *name)
+bool ml_host_is_dropped(ml_Host *h, const char *text, const char *name)
 {
     enum { DEPTH = 32 };
-    const char *text = h->python.n ? ml_text_z(&h->python) : h->line;
     ml_Tokens t = {.p = text, .n = strlen(text)};
     ml_Token b = {0}, a = {0}, k = ml_token_code(&t), next;
     bool given[DEPTH] = {false}, table[DEPTH] = {false}, last = false;
