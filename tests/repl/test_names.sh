@@ -28,6 +28,15 @@ said "$mm" i C A 'spilt("i")' 'tile("i", 8)' 'parallelize("i")' 's:foo()' s.foo 
     'a block is named in quotes: get_loops("C")' 'a buffer is named in quotes' 'did you mean split?' 'split each loop, then reorder' \
     'instead: parallel("i")' 'a schedule has no method or field foo'
 verdict 'names of the program and words of other schedulers lead somewhere'
+said "$mm" 's.check()' 's:time()' 's:build()' :exit -- 'a schedule has no method or field check; a function has it: moon.check(s)' 'moon.time(s)' \
+    'moon.build(s)' 'no command :exit; instead: :quit'
+verdict 'what is no method but a function of moon says so, and :exit leads to :quit'
+said "$mm" 'split("i", 8, 8)' -- 'preserve_unit_iters: true or false is needed' 'factors are one list: {auto, 8}'
+verdict 'factors that stand side by side are told to be one list'
+said 'workload.conv2d{h = 8, w = 8, ci = 3, co = 8, kernel = 3}' 'workload.matmul{4, 4, 4}' 'moon.einsum("ij,jk->ik", {4, 4}, {4, 4})' \
+    'moon.einsum("ij,jk->ik", {4, 4})' -- 'no size is named kernel; there are ci, co, d, g, h, k,' 'no size is named 1; there are k, m, n' \
+    'the shapes are one list: {{64, 32}, {32, 64}}' 'the shape of operand 1 is a list: {{64, 32}, …}'
+verdict 'sizes and shapes in a form that is none say which there is'
 typed "$mm" 'split("i", {auto, TILE})' 's:split("j", {auto, 4, TILE})' 'reorder({"k", TILE})' 'annotate("i", "x", {1, TILE})' 'split("i", {TILE})' \
     'for _, l in ipairs({"i", "j"}) do split(l, {auto, TILE}) end' 'print(#get_loops("C"))'
 [ "$(grep -c "nothing is named 'TILE'.*unknown-name" err)" = 6 ] && grep -qx 3 out && ! grep -q '^\[[0-9]' out
@@ -37,6 +46,59 @@ typed "$mm" 'if foo == nil then split("i", {auto, 4}) end' 'if not foo then foo 
     'y = {1, nosuch}' 'print(#get_loops("C"), x, #t, #y)'
 ! grep -q unknown-name err && has out '7.1.0.1'
 verdict 'names that are asked for, assigned or in other tables stay as they are'
+
+typed "$mm" 'pcall(function() split("i", {auto, T}) end)' 'function f() split("j", {auto, T}) end' 'f()' 'print(#get_loops("C"))' 'T = 4' 'f()' \
+    'print(#get_loops("C"))' 'function g() if U == nil then split("k", {auto, U}) end end' 'g()'
+[ "$(grep -c "nothing is named 'T'.*unknown-name" err)" = 1 ] && grep -q "^false.*nothing is named 'T'" out && [ "$(grep -x '[0-9]' out | tr '\n' ' ')" = '3 4 ' ] &&
+    ! grep -q "'U'" err
+verdict 'so is one in a function, whichever line calls it'
+cat >lost.lua <<'E'
+local s = moon.schedule(moon.workload.matmul(8, 8, 8))
+local function tile(l) s:split(l, {moon.auto, TILE}) end
+tile("i")
+print(#s:get_loops("C"))
+E
+run lost.lua
+[ $status = 1 ] && grep -q "nothing is named 'TILE'" err && grep -q 'lost.lua:2' err && [ ! -s out ]
+verdict 'and one in a script'
+(echo 'TILE = 4' && cat lost.lua) >set.lua
+run set.lua
+[ $status = 0 ] && [ "$(cat out)" = 4 ]
+verdict 'unless it is assigned there'
+flags=()
+run -b -e "$mm" -e 'split("i", {auto, T})'
+[ $status = 1 ] && grep -q "nothing is named 'T'" err
+verdict 'and one behind -e'
+flags=(--private --no-init --keep-going --width=100)
+
+said "$mm" tmie sikp 'psilt("i")' pritn 's:get_lopos("C")' vesrions -- 'did you mean :time?' "nothing is named 'sikp'; :help" 'did you mean print?' \
+    'did you mean get_loops?' 'did you mean versions?'
+verdict 'letters that changed places are near, words that begin otherwise are not'
+said "$mm" 'print(split)' 'print(s.split, s.tree)' 'print(s:get_loops("C"))' 'print(moon.te)' 'tostring(moon.check)' 'print({s}, blocks)' -- \
+    'function split(loop, factors' 'function s:tree()' '{i, j, k}' 'moon.te: abs, acos' '"function moon.check(s [, opts])' '{schedule matmul v0}' 'function s:blocks()'
+verdict 'what is of moonloop prints as what it is'
+typed 'print({}, function() end)'
+grep -q 'table: 0x.*function: 0x' out
+verdict 'what is of the user prints as in Lua'
+typed 'setmetatable(_G, nil)' '("x"):rep(9000)' '#_' '{1, 2}'
+[ "$(wc -c <out)" -lt 6000 ] && has out 'bytes more; all of it: for k, v in pairs(_) do print(k, v) end' && has out '7002 bytes more; all of it: print(_)' &&
+    grep -qx 9000 out && grep -qx '{1, 2}' out
+verdict 'a value of pages is told by its beginning, with how to see all'
+typed None 'None = nil' None 'True' 'True = 5' True
+[ "$(tr '\n' ' ' <out)" = 'auto true 5 ' ] && grep -q "nothing is named 'None'; instead: nil" err
+verdict 'names of Python can be taken back'
+typed 'x = {}' 'x.append(3)' 'x:keys()' pass self.x null 'lambda(3)' 'try' 'for n, k in enumerate(x) do end'
+[ "$(grep -c 'instead: ' err)" = 8 ] && grep -q "'append'; instead: t\[#t + 1\] = x" err
+verdict 'words of Python lead somewhere'
+said 's = schedule(workload.matmul(1e2, 64.0, 64))' 's:show()' 'moon.te.placeholder({4.0, 4}, "float32")' 'workload.matmul(1.5, 3, 3)' \
+    'moon.set{runs = 5.0}' 'moon.get("runs")' 'moon.target{kind = "llvm", num_cores = 2.0}' -- 'T.Buffer((100, 64)' 'placeholder: float32[4, 4]' \
+    'size m: an integer from 1' '"5"'
+verdict 'a float that is an integer is one where an integer is wanted'
+
+typed "$mm" 'save("a.lua")' 'check --seed 3' 'open mm.py' 'goto v0' 'set echo brief'
+for text in 'save FILE' 'check \[--seed N\]' 'open mm.py' 'goto v0' 'set echo brief'; do has err "a command begins with a colon: :$text" || break; done &&
+    [ "$(grep -c 'begins with a colon' err)" = 5 ]
+verdict 'a command without its colon is told with it, whatever stands behind'
 
 said 'x = {}' 'x:foo()' 'x.foo()' x.y 'f = nil' 'f()' -- "the value has no function 'foo'" nil "no function or primitive 'f'"
 verdict 'calls of what a table has not are told without words of Lua'

@@ -477,6 +477,15 @@ static bool text(const Resolve *r, const ml_Arg *a, ml_Given *g)
     return true;
 }
 
+/* split("i", 8, 8) */
+static bool wrong_boolean(const Resolve *r, const ml_Arg *a)
+{
+    wrong(r, "true or false", a);
+    if (r->k > 0 && a->kind == ML_A_INT && r->prim->params[r->k - 1].kind == ML_P_FACTORS)
+        ml_error_note(r->cx, "factors are one list: {auto, %lld}", (long long)a->as.i);
+    return false;
+}
+
 static bool boolean(const Resolve *r, const ml_Arg *a, ml_Given *g)
 {
     if (a->kind == ML_A_INT && (a->as.i == 0 || a->as.i == 1))
@@ -484,7 +493,7 @@ static bool boolean(const Resolve *r, const ml_Arg *a, ml_Given *g)
     else if (a->kind == ML_A_BOOL)
         g->b = a->as.b;
     else
-        return wrong(r, "true or false", a);
+        return wrong_boolean(r, a);
     return true;
 }
 

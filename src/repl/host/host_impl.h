@@ -70,6 +70,9 @@ void ml_host_unknown(ml_Host *h, const char *name, bool called, ml_Text *out);
  * does; name: as it was typed, or NULL. false: it is shown as any value. Runs no code that is
  * not ours. */
 bool ml_host_list(lua_State *L, int idx, const char *name, ml_Text *out);
+/* What the function or table is where it is moonloop's: a signature, a list of its objects, a table
+ * of moon with its names. false: it is none, or it has a text of its own. */
+bool ml_host_add_own(lua_State *L, int idx, ml_Text *out);
 /* "function f(a, b)"; name may be NULL. */
 void ml_host_add_function(lua_State *L, int idx, const char *name, ml_Text *out);
 /* Pushes a list of the keys of the table that are strings, sorted; at most that many. */

@@ -18,19 +18,34 @@ static int l_print(lua_State *L)
     int n = lua_gettop(L) - 1;
 
     for (int k = 1; k <= n; k++) {
-        size_t len;
-        const char *z = luaL_tolstring(L, k, &len);
-
         if (k > 1)
             ml_text_char(t, '\t');
-        ml_text_addn(t, z, len);
-        lua_pop(L, 1);
+        if (!ml_host_add_own(L, k, t)) {
+            size_t len;
+            const char *z = luaL_tolstring(L, k, &len);
+
+            ml_text_addn(t, z, len);
+            lua_pop(L, 1);
+        }
     }
     ml_out_line(&h->ss->out, ml_text_z(t));
     if (h->ss->out.broken)
         return luaL_error(L, "cannot write to standard output: %s",
                           strerror(h->ss->out.fault));
     return 0;
+}
+
+/* tostring: what is moonloop's as what it is. */
+static int l_tostring(lua_State *L)
+{
+    ml_Text *t = bind_text(L);
+
+    luaL_checkany(L, 1);
+    if (ml_host_add_own(L, 1, t))
+        bind_push_text(L, t);
+    else
+        luaL_tolstring(L, 1, NULL);
+    return 1;
 }
 
 /* Schedule(mod) of a copied script, whose program has another name here or none (mod is a
@@ -126,12 +141,31 @@ static int l_on_focus(lua_State *L)
     return lua_gettop(L);
 }
 
+static const char GIVEN[] = "moonloop.given"; /* names of Python that were set to nil */
+
+/* __newindex of the globals: None = nil takes the name back. */
+static int l_new_global(lua_State *L)
+{
+    if (lua_isnil(L, 3) && lua_type(L, 2) == LUA_TSTRING) {
+        luaL_getsubtable(L, LUA_REGISTRYINDEX, GIVEN);
+        lua_pushvalue(L, 2);
+        lua_pushboolean(L, true);
+        lua_rawset(L, -3);
+        lua_pop(L, 1);
+    }
+    lua_rawset(L, 1);
+    return 0;
+}
+
 /* What a script copied from Python says: None is auto. */
 static bool push_python_name(lua_State *L, const char *name)
 {
     static const char *const FROM_MOON[] = {"tir", "s_tir", "Schedule", "create_schedule",
                                             "te"};
 
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, GIVEN);
+    if (lua_getfield(L, -1, name) != LUA_TNIL)
+        return false;
     if (ml_streq(name, "tvm")) { /* tvm.tir.Schedule(…) */
         ml_host_push_moon(L);
         return true;
@@ -479,10 +513,14 @@ void ml_host_add_functions(lua_State *L)
     lua_newtable(L);
     lua_pushcfunction(L, l_python_name);
     lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, l_new_global);
+    lua_setfield(L, -2, "__newindex");
     lua_setmetatable(L, -2);
     lua_pop(L, 1);
     lua_pushcfunction(L, l_print);
     lua_setglobal(L, "print");
+    lua_pushcfunction(L, l_tostring);
+    lua_setglobal(L, "tostring");
     lua_pushvalue(L, -1);
     lua_setglobal(L, "moon");
     for (size_t k = 0; k < ML_COUNT(MAKE); k++) {

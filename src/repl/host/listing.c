@@ -11,7 +11,7 @@
 
 enum { DEPTH = 3, COLUMN = 31, MOST = 100 /* columns, names */ };
 
-/* Whether the value at idx is the table on top or one below it: then *path is where. */
+/* Whether the value at idx is what is on top or in it: then *path is where. */
 static bool find_path(lua_State *L, int idx, int depth, ml_Text *path)
 {
     size_t n = path->n;
@@ -19,8 +19,11 @@ static bool find_path(lua_State *L, int idx, int depth, ml_Text *path)
     luaL_checkstack(L, 4, NULL);
     if (lua_rawequal(L, idx, -1))
         return true;
+    if (!lua_istable(L, -1))
+        return false;
     for (lua_pushnil(L); depth > 0 && lua_next(L, -2); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TTABLE)
+        if (lua_type(L, -2) != LUA_TSTRING ||
+            (!lua_istable(L, -1) && !lua_isfunction(L, -1)))
             continue;
         ml_text_fmt(path, ".%s", lua_tostring(L, -2));
         if (find_path(L, idx, depth - 1, path)) {
@@ -232,6 +235,128 @@ static void list_function(lua_State *L, int idx, const char *name, size_t width,
         ml_wrap_hanging(out, ml_text_z(sign), width);
     }
     ml_host_topic_free(&t);
+}
+
+/* {i, j}, where all that the table holds is a list of moonloop's objects. */
+static bool add_objects(lua_State *L, int idx, ml_Text *out)
+{
+    size_t from = out->n;
+    lua_Unsigned n = lua_rawlen(L, idx);
+    bool all = n > 0;
+
+    for (lua_Unsigned k = 1; all && k <= n; k++) {
+        lua_rawgeti(L, idx, (lua_Integer)k);
+        all = bind_class_of(L, lua_gettop(L)) != NULL;
+        if (all) {
+            ml_text_fmt(out, "%s%s", k > 1 ? ", " : "{", luaL_tolstring(L, -1, NULL));
+            lua_pop(L, 1);
+        }
+        lua_pop(L, 1);
+    }
+    if (all)
+        ml_text_char(out, '}');
+    else
+        out->n = from;
+    return all;
+}
+
+/* moon.te: abs, acos, … */
+static void add_names(lua_State *L, int idx, const char *path, ml_Text *out)
+{
+    ml_host_push_keys(L, idx, MOST);
+    ml_text_add(out, path);
+    for (lua_Unsigned k = 1; k <= lua_rawlen(L, -1); k++) {
+        lua_rawgeti(L, -1, (lua_Integer)k);
+        ml_text_fmt(out, "%s %s", k > 1 ? "," : ":", lua_tostring(L, -1));
+        lua_pop(L, 1);
+    }
+}
+
+/* Whether the C functions are one: s.split is made anew for each schedule, of the same primitive. */
+static bool is_same(lua_State *L, int a, int b)
+{
+    bool same = lua_rawequal(L, a, b);
+
+    if (same || !lua_iscfunction(L, a) || lua_tocfunction(L, a) != lua_tocfunction(L, b) ||
+        !lua_getupvalue(L, a, 1))
+        return same;
+    if (lua_getupvalue(L, b, 1)) {
+        same = lua_islightuserdata(L, -1) && lua_rawequal(L, -1, -2);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return same;
+}
+
+/* The name of the method of schedules that the value at idx is, or is the name of; or NULL. */
+static const char *method_of(lua_State *L, int idx)
+{
+    const char *name = lua_type(L, idx) == LUA_TSTRING ? lua_tostring(L, idx) : NULL;
+
+    if (name)
+        return ml_host_is_method(L, name) ? name : NULL;
+    ml_host_push_methods(L);
+    for (lua_pushnil(L); lua_isfunction(L, idx) && lua_next(L, -2); lua_pop(L, 1))
+        if (is_same(L, idx, lua_gettop(L)))
+            return lua_tostring(L, -2);
+    return NULL;
+}
+
+/* The same of the function, or of what it closes over: split, s.split. */
+static const char *method_in(lua_State *L, int idx)
+{
+    const char *name = method_of(L, idx);
+
+    for (int k = 1; !name && lua_iscfunction(L, idx) && lua_getupvalue(L, idx, k); k++)
+        name = method_of(L, lua_gettop(L));
+    return name;
+}
+
+/* "function split(loop, …)", of a function that is one of ours: of schedules, or at that path. */
+static void add_own_function(lua_State *L, const char *name, const char *path, ml_Text *out)
+{
+    const ml_Primitive *prim = name ? ml_primitive_find(name) : NULL;
+    ml_HostTopic t = {0};
+
+    ml_text_add(out, "function ");
+    if (prim)
+        ml_primitive_signature(out, prim);
+    else if (ml_host_topic(ml_host_of(L), name ? lua_pushfstring(L, "s:%s", name) : path,
+                           &t) &&
+             t.signature.n)
+        ml_text_add(out, ml_text_z(&t.signature));
+    else
+        ml_text_fmt(out, "%s%s", name ? "s:" : "", name ? name : path);
+    ml_host_topic_free(&t);
+}
+
+bool ml_host_add_own(lua_State *L, int idx, ml_Text *out)
+{
+    int top = lua_gettop(L), type = lua_type(L, idx);
+    bool own = false;
+
+    if (type != LUA_TFUNCTION && type != LUA_TTABLE)
+        return false;
+    idx = lua_absindex(L, idx);
+    luaL_checkstack(L, 32, NULL);
+    if (luaL_getmetafield(L, idx, "__tostring") != LUA_TNIL) {
+        /* it says itself */
+    } else if (type == LUA_TTABLE && add_objects(L, idx, out)) {
+        own = true;
+    } else {
+        ml_Text *path = bind_text(L);
+        const char *name = type == LUA_TFUNCTION ? method_in(L, idx) : NULL;
+
+        ml_text_add(path, "moon");
+        ml_host_push_moon(L);
+        own = name || find_path(L, idx, DEPTH, path);
+        if (own && type == LUA_TTABLE)
+            add_names(L, idx, ml_text_z(path), out);
+        else if (own)
+            add_own_function(L, name, ml_text_z(path), out);
+    }
+    lua_settop(L, top);
+    return own;
 }
 
 bool ml_host_list(lua_State *L, int idx, const char *name, ml_Text *out)

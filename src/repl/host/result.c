@@ -153,6 +153,24 @@ static bool is_output(lua_State *L)
     return f && f->f == stdout;
 }
 
+/* A value of pages is told by its beginning; the first is on the stack at 1. */
+static void shorten(lua_State *L, lua_Integer n, ml_Text *t)
+{
+    enum { LONG = 2000 };
+    size_t all = t->n, cut = LONG;
+
+    if (all <= LONG + LONG / 4)
+        return;
+    while (((unsigned char)t->p[cut] & 0xc0) == 0x80)
+        cut--;
+    t->n = cut;
+    lua_rawgeti(L, 1, 1);
+    ml_text_fmt(t, "…\n%zu bytes more; all of it: %s", all - cut,
+                n == 1 && lua_istable(L, -1) ? "for k, v in pairs(_) do print(k, v) end"
+                                             : "print(_)");
+    lua_pop(L, 1);
+}
+
 /* The values as text in the box at 2: runs __tostring, so it may raise. 3: the name that the
  * line was, or nil. */
 static int l_show(lua_State *L)
@@ -189,6 +207,7 @@ static int l_show(lua_State *L)
         add_value(L, -1, t, 3);
         lua_pop(L, 1);
     }
+    shorten(L, n, t);
     ml_text_add(t, hint);
     return 0;
 }
@@ -234,8 +253,11 @@ void ml_host_print_result(ml_Host *h, bool silent)
         lua_insert(L, -2);
         lua_pushlightuserdata(L, &t);
         lua_pushstring(L, h->typed.n ? ml_text_z(&h->typed) : NULL);
-        if (ml_host_run(h, 3, 0, true) && t.n)
-            ml_out_line(&h->ss->out, ml_text_z(&t));
+        if (ml_host_run(h, 3, 0, true) && t.n) {
+            bool folds = !h->ss->json && !strchr(ml_text_z(&t), '\n');
+
+            (folds ? ml_out_prose : ml_out_line)(&h->ss->out, ml_text_z(&t));
+        }
     }
     ml_text_free(&t);
     ml_host_drop_result(h);

@@ -68,6 +68,18 @@ static bool add_of_program(ml_Host *h, const char *name, ml_Text *out)
     return kind < ML_COUNT(SAYS);
 }
 
+/* save("a.lua"), check --seed 3: a command without its colon; false: none has the name. */
+static bool add_command(const char *name, ml_Text *out)
+{
+    for (size_t k = 0; k < ml_n_commands; k++)
+        if (ml_streq(ml_commands[k].name, name)) {
+            ml_text_fmt(out, "; a command begins with a colon: :%s%s%s", name,
+                        *ml_commands[k].args ? " " : "", ml_commands[k].args);
+            return true;
+        }
+    return false;
+}
+
 /* What help knows under that last part: workload.matmul(m, n, k [, opts]); false: nothing. */
 static bool add_topic(ml_Host *h, const char *name, ml_Text *out)
 {
@@ -95,7 +107,7 @@ void ml_host_unknown(ml_Host *h, const char *name, bool called, ml_Text *out)
         ml_text_fmt(out, "; instead: %s", habit);
         return;
     }
-    if (!add_of_program(h, name, out) && !add_topic(h, name, out) &&
-        !add_near(h, name, out))
+    if (!add_of_program(h, name, out) && !add_command(name, out) &&
+        !add_topic(h, name, out) && !add_near(h, name, out))
         ml_text_add(out, "; :help lists what there is");
 }
