@@ -240,7 +240,7 @@ ends "'$ml' own.lua" && ends "'$ml' -b p1.py" && ends "'$ml' p1.py </dev/null" &
 verdict 'ends as ever with a script, -b, -e, a pipe, and what cannot be opened'
 clear_shell
 line "'$ml' --private" && ends_in '>'
-tm load-buffer p7.py && tm paste-buffer -p -t t && sees 'B[vi] = A[vi] * 2.0' && keys Enter && ends_in 'main v0>' && sees 'focus: main v0'
+pastes p7.py && sees 'B[vi] = A[vi] * 2.0' && keys Enter && ends_in 'main v0>' && sees 'focus: main v0'
 verdict 'takes a paste with empty lines whole'
 line 'import tvm' && sees 'no program yet' && ends_in 'main v0>' && line '# two words' && ends_in 'main v0>'
 verdict 'opens no continuation for an import and a comment'

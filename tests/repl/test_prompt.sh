@@ -116,11 +116,11 @@ line ':set keys vi' && ends_in 'matmul v0>' && keys -l 'x10 + 8' && within curso
     keys C-a && within cursor_is 11 && keys C-k && ends_in 'matmul v0>'
 verdict 'edits with the keys that :set keys says'
 line '_PROMPT = "\27[32mmine\27[0m> "'
-ends_in 'mine>' && within eval 'tm capture-pane -e -p -t t | grep -q "$(printf "\\033")\\[32mmine"' && line '_PROMPT = nil' && ends_in 'matmul v0>'
+ends_in 'mine>' && within eval 'styled | grep -q "$(printf "\\033")\\[32mmine"' && line '_PROMPT = nil' && ends_in 'matmul v0>'
 verdict 'keeps the colours of a prompt of the user'"'"'s own'
 fresh
 printf 'for k = 1, 2 do\n\tprint(k)\nend' >paste
-tm load-buffer paste && tm paste-buffer -p -t t && sees 'print(k)' && lacks '1 ' && keys Enter && has_line 2 && ends_in 'matmul v0>' && keys Up &&
+pastes paste && sees 'print(k)' && lacks '1 ' && keys Enter && has_line 2 && ends_in 'matmul v0>' && keys Up &&
     within eval '[ "$(screen | grep -c "print(k)")" = 2 ]' && keys C-c && ends_in 'matmul v0>'
 verdict 'runs a paste at Enter and recalls it whole'
 fresh
@@ -146,11 +146,11 @@ fi
 
 # ---- colours, other terminals
 start ''
-keys -l 'fuse("i", "j")' && sees '✓' && within eval 'tm capture-pane -e -p -t t | grep -q "fuse.*;[0-9]*m"'
+keys -l 'fuse("i", "j")' && sees '✓' && within eval 'styled | grep -q "fuse.*;[0-9]*m"'
 verdict 'colours the line'
 quit
 start 'NO_COLOR=1'
-keys -l 'fuse("i", "j")' && sees '✓' && ! tm capture-pane -e -p -t t | grep -qE '\[(3[0-8]|9[0-7]|4[0-8])[;m]'
+keys -l 'fuse("i", "j")' && sees '✓' && ! styled | grep -qE '\[(3[0-8]|9[0-7]|4[0-8])[;m]'
 verdict 'uses no colour when that is wanted'
 quit
 start 'TERM=vt100'

@@ -22,6 +22,7 @@
 #include "repl/line/line_impl.h"
 #include "repl/out/loop.h"
 #include "repl/run/input.h"
+#include "repl/screen/echo.h"
 #include "repl/screen/terminal.h"
 
 static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT};
@@ -102,9 +103,14 @@ static void on_no_shell(int sig)
 {
     static const char TEXT[] = "\n" NO_SHELL "\n";
 
+    int keep = errno;
+    bool held = ml_echo_hold(); /* ^Z may be shown yet */
+    ssize_t ignored = write(STDERR_FILENO, TEXT, sizeof TEXT - 1);
+
     (void)sig;
-    if (write(STDERR_FILENO, TEXT, sizeof TEXT - 1) < 0)
-        return; /* the terminal is gone */
+    (void)ignored; /* the terminal may be gone */
+    ml_echo_release(held);
+    errno = keep;
 }
 
 bool ml_line_may_stop(void)

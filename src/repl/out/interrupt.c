@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "repl/screen/echo.h"
 #include "repl/screen/restore.h"
 #include "repl/screen/screen.h"
 
@@ -46,10 +47,13 @@ static void say_what_is_next(void)
                                  : "Ctrl-C again ends moonloop");
         return;
     }
+    bool held = ml_echo_hold(); /* ^C may be shown yet */
+
     put("\nCtrl-C: what runs now has not looked for it yet. Once more within three "
         "seconds\n");
     put(saved ? "ends moonloop; the session is autosaved, and :recover brings it back.\n"
               : "ends moonloop; nothing of this session is autosaved.\n");
+    ml_echo_release(held);
 }
 
 static _Noreturn void end_program(void)
@@ -57,12 +61,15 @@ static _Noreturn void end_program(void)
     const char *path = at.saved();
 
     ml_restore_all();
+    bool held = ml_echo_hold();
+
     put("\nmoonloop: ended by Ctrl-C.\n");
     if (path) {
         put("The session is saved in ");
         put(path);
         put("; :recover brings it back.\n");
     }
+    ml_echo_release(held);
     _exit(STATUS);
 }
 

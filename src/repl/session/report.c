@@ -8,6 +8,7 @@
 
 #include "moonloop/core/base/file.h"
 #include "moonloop/work/fact/fact.h"
+#include "repl/screen/echo.h"
 #include "repl/session/session.h"
 
 /* The exit status: 1; 3 for something absent. */
@@ -42,14 +43,18 @@ static void say_error(ml_Session *ss, ml_Failure *f, const char *at, ml_RenderLe
 
     opts.ascii = ss->out.ascii;
     opts.level = level;
-    /* The terminal has just shown ^C where the cursor was. */
-    if (ss->prompting && ml_failure_code(f) == ML_E_INTERRUPTED && isatty(STDIN_FILENO) &&
-        isatty(STDERR_FILENO))
-        ml_err(&ss->out, "\n");
     ml_failure_render(f, &t, &opts);
     if (at && *at)
         ml_text_fmt(&t, "\n%s", at);
+    /* Where the cursor was the terminal shows ^C, once for each that is pressed. */
+    bool below = ss->prompting && ml_failure_code(f) == ML_E_INTERRUPTED &&
+                 isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    bool held = below && ml_echo_hold();
+
+    if (below)
+        ml_err(&ss->out, "\n");
     ml_err_prose(&ss->out, ml_text_z(&t));
+    ml_echo_release(held);
     ml_text_free(&t);
 }
 
