@@ -261,7 +261,7 @@ ends_in 'matmul v0>' && line ':tune --trials 2 --db tuned.db --background' && wi
 verdict 'tells below an empty line how a tune ended until it has been seen'
 clear_shell
 line "TERM=dumb '$MOONLOOP' --no-init -e 's = schedule(workload.matmul(64, 64, 64))' -i"
-ends_in 'matmul v0>' && line ':tune --trials 2 --db tuned.db --seed 2 --background' && sees ':adopt makes it a branch' &&
+ends_in 'matmul v0>' && line ':tune --trials 2 --db tuned.db --seed 2 --background' && sees ':adopt' && matches '^job 1: tune of matmul: ' && ends_in 'matmul v0>' &&
     line 'print(6 * 7)' && within matches "^$tuned$" && line ':adopt --db tuned.db' && sees 'branch tuned-1' &&
     within matches '^matmul:tuned-1 v[0-9]*>' && line ':quit' && ends_in 'sh>'
 verdict 'and above it where no row is below'

@@ -35,6 +35,7 @@ static struct {
     int signals[2]; /* the pipe; -1 before the first line */
     struct sigaction was[ML_COUNT(SIGNALS)];
     ml_Text rest; /* plain reading: what was read past the line */
+    const char *prompt;
     bool ended;
 } io = {.signals = {-1, -1}};
 
@@ -186,6 +187,21 @@ static char *cut_line(size_t n, size_t skip)
     return line;
 }
 
+/* At a terminal: below the prompt, which stands there once more then. */
+static void announce_below(const char *text, void *user)
+{
+    ml_Out *out = &ml_line_io.ss->out;
+
+    (void)user;
+    bool seen = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+
+    if (seen)
+        ml_err(out, "\n");
+    ml_err_line(out, text);
+    if (seen)
+        ml_out(out, io.prompt);
+}
+
 static char *plain_line(const char *prompt, bool *interrupted)
 {
     char buf[4096];
@@ -193,6 +209,8 @@ static char *plain_line(const char *prompt, bool *interrupted)
 
     ml_out(&ml_line_io.ss->out, prompt);
     ml_line_take_signals();
+    ml_loop_set_announcer(announce_below, NULL);
+    io.prompt = prompt;
     for (;;) {
         if (io.rest.n && (end = memchr(io.rest.p, '\n', io.rest.n)) != NULL) {
             line = cut_line((size_t)(end - io.rest.p), 1);
@@ -216,6 +234,7 @@ static char *plain_line(const char *prompt, bool *interrupted)
         else if (k == 0 || (errno != EINTR && errno != EAGAIN))
             io.ended = true;
     }
+    ml_loop_set_announcer(NULL, NULL);
     ml_line_give_signals();
     return line;
 }
