@@ -7,6 +7,10 @@
 # program, counted by its own lines. A program that crashes, stops early, runs over its time limit,
 # runs no test, or fails without naming a test counts as one failure: silence is never a pass.
 # Programs run in parallel, except test_*_alone.*, which come last, one at a time (timing).
+# Of several programs those that failed run once more when nothing runs beside them, with three times the
+# limit where it was that, and what they do then counts: a machine may be too busy for a test. It is told as
+# `again NAME: failed beside others, passed alone`. No load excuses a sanitizer's report or a crash, and
+# where more than ML_AGAIN (8) failed none is run again: that is no disturbance.
 # From the environment: ML_LIMIT seconds for each program (300), ML_JOBS, ML_BUILT=no when the
 # build broke, ML_SAN the sanitizers, ML_SUPP another suppression file.
 set -u
@@ -63,15 +67,24 @@ complaint() { # LOG HEAD TAIL: so many of its first and last lines, and how many
         }'
 }
 
+name_of() { # OUT PROGRAM
+    local name=${2#"$1"/}
+    echo "${name#tests/}"
+}
+stem_of() { # OUT PROGRAM: of its files
+    local name
+    name=$(name_of "$@")
+    echo "$1/test-logs/${name//\//.}"
+}
+
 run_one() { # OUT PROGRAM: runs it and leaves NAME.log, NAME.sum and, after a failure, NAME.bad
-    local out=$1 prog=$2 name status started ms counts passed failed skipped list why=''
-    name=${prog#"$out"/} name=${name#tests/}
-    local stem=$out/test-logs/${name//\//.}
+    local out=$1 prog=$2 name stem status started ms counts passed failed skipped list why=''
     local limit=${ML_LIMIT:-300}
+    name=$(name_of "$out" "$prog") stem=$(stem_of "$out" "$prog")
 
     started=$(date +%s%N)
-    TMPDIR=$(mktemp -d "${TMPDIR:-/tmp}/ml-test.XXXXXX") || exit 1
-    export TMPDIR
+    local -x TMPDIR=${TMPDIR:-/tmp}
+    TMPDIR=$(mktemp -d "$TMPDIR/ml-test.XXXXXX") || exit 1
     case $prog in
     *.sh) timeout -k 5 "$limit" bash "$prog" </dev/null >"$stem.log" 2>&1 ;;
     /*) timeout -k 5 "$limit" "$prog" </dev/null >"$stem.log" 2>&1 ;;
@@ -115,6 +128,22 @@ run_one() { # OUT PROGRAM: runs it and leaves NAME.log, NAME.sum and, after a fa
         complaint "$stem.log" 0 60
     fi
     exec 8>&-
+}
+
+# What goes wrong for reasons of its own, however busy the machine is.
+crashed() { # STEM
+    grep -q '^failed .*: killed by signal' "$1.sum" ||
+        grep -qE 'ERROR: (Address|Leak)Sanitizer|WARNING: ThreadSanitizer|: runtime error: |internal error: SIG' "$1.log"
+}
+
+run_again() { # OUT PROGRAM: alone
+    local name stem limit=${ML_LIMIT:-300}
+    name=$(name_of "$@") stem=$(stem_of "$@")
+    grep -q '^failed .*: over the time limit' "$stem.sum" && limit=$((3 * limit))
+    mv "$stem.log" "$stem.first.log"
+    rm "$stem.bad" "$stem.sum"
+    ML_LIMIT=$limit run_one "$@"
+    [ -e "$stem.bad" ] || echo "again $name: failed beside others, passed alone" | tee "$stem.again"
 }
 
 if [ "${1:-}" = --one ]; then
@@ -164,6 +193,17 @@ for p in ${alone[@]+"${alone[@]}"}; do
     run_one "$out" "$p"
 done
 
+again=()
+for p in ${together[@]+"${together[@]}"} ${alone[@]+"${alone[@]}"}; do
+    stem=$(stem_of "$out" "$p")
+    [ ! -e "$stem.bad" ] || crashed "$stem" || again+=("$p")
+done
+if [ $((${#together[@]} + ${#alone[@]})) -gt 1 ] && [ ${#again[@]} -le "${ML_AGAIN:-8}" ]; then
+    for p in ${again[@]+"${again[@]}"}; do
+        run_again "$out" "$p"
+    done
+fi
+
 passed=0 failed=0 skipped=0
 for sum in "$out"/test-logs/*.sum; do
     [ -f "$sum" ] || continue
@@ -177,6 +217,7 @@ for bad in "$out"/test-logs/*.bad; do
     complaint "${bad%.bad}.log" 80 120
 done
 grep -hs '^skip ' "$out"/test-logs/*.sum | sed '1s/^/\n/'
+cat "$out"/test-logs/*.again 2>/dev/null | sed '1s/^/\n/'
 if [ "$failed" != 0 ]; then
     echo
     grep -Hs '^failed ' "$out"/test-logs/*.sum | sed "s|^$out/test-logs/||; s|\.sum:failed |: |; s|^|not ok |"

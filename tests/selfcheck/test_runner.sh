@@ -81,6 +81,32 @@ neither() { ! below | grep -q -e "$1" && ! atend | grep -q -e "$1"; }
     told 'of a long log the first and the last lines are shown, and what was cut' $?
 }
 
+# What failed beside others runs once more, alone; what fails then has failed.
+# shellcheck disable=SC2086
+{
+    again='again test_once.sh: failed beside others, passed alone'
+    printf 'if [ -e once ]; then rm once; echo ok one; else touch once; echo not ok one; fi\n' >test_once.sh
+    check 'a test that fails beside others and passes alone has passed' 0 '2 passed, 0 failed, 1 skipped' $run test_good.sh test_once.sh
+    got=$($run test_good.sh test_once.sh 2>&1)
+    [ "$(grep -cx "$again" <<<"$got")" = 2 ] && grep -q '^FAIL test_once.sh' <<<"$got" && tail -n 2 <<<"$got" | head -n 1 | grep -qx "$again" &&
+        grep -qx 'not ok one' out/test-logs/test_once.sh.first.log && [ ! -e once ]
+    told 'and that is told' $?
+    check 'a test that fails alone, too, has failed' 1 '2 passed, 1 failed, 1 skipped' $run test_good.sh test_bad.sh
+    got=$($run test_good.sh test_bad.sh 2>&1)
+    [ "$(grep -c '^FAIL test_bad.sh' <<<"$got")" = 2 ] && ! grep -q ^again <<<"$got"
+    told 'and was run twice' $?
+    check 'a test that had the machine for itself is not run again' 1 '0 passed, 1 failed' $run test_once.sh
+    check 'an end by a signal is no matter of load' 1 '2 passed, 1 failed, 1 skipped' $run test_good.sh test_dies.sh
+    printf 'if [ -e once ]; then rm once; echo ok one; else touch once; echo "x.c:1:2: runtime error: overflow"; echo not ok one; fi\n' >test_ub.sh
+    rm -f once
+    check 'a sanitizer is right the first time' 1 '1 passed, 1 failed, 1 skipped' $run test_good.sh test_ub.sh
+    rm once
+    check 'of many that fail none is run again' 1 '2 passed, 2 failed, 1 skipped' ML_AGAIN=1 $run test_good.sh test_bad.sh test_once.sh
+    rm once
+    printf 'if [ -e once ]; then rm once; sleep 1.2; echo ok one; else touch once; sleep 100; fi\n' >test_slow.sh
+    check 'over the time limit there is more of it' 0 '2 passed, 0 failed, 1 skipped' ML_LIMIT=1 $run test_good.sh test_slow.sh
+}
+
 # T=WORDS picks the tests whose paths hold one of the words, also where there are several.
 # shellcheck disable=SC2016
 printf 'picked:\n\t@echo $(TEST_PICK)\n' >picked.mk
