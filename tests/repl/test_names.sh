@@ -31,6 +31,12 @@ verdict 'names of the program and words of other schedulers lead somewhere'
 said "$mm" 's.check()' 's:time()' 's:build()' :exit -- 'a schedule has no method or field check; a function has it: moon.check(s)' 'moon.time(s)' \
     'moon.build(s)' 'no command :exit; instead: :quit'
 verdict 'what is no method but a function of moon says so, and :exit leads to :quit'
+said "$mm" ':tree i' 's:split("i, 4)' 'workload.softmax(64, 128)' 'schedule("matmul")' -- 'a version is meant here, not a loop or block' \
+    'sizes are given by name, as in {m = 64, n = 128}' 'workload("GMM-0") makes'
+verdict 'what is given in the place of another thing is told what is wanted'
+typed "$mm" 's:split("i, 4)'
+grep -qF 'the quote before `i, 4)` is not closed' err
+verdict 'a forgotten quote is pointed at'
 said "$mm" 'split("i", 8, 8)' -- 'preserve_unit_iters: true or false is needed' 'factors are one list: {auto, 8}'
 verdict 'factors that stand side by side are told to be one list'
 said 'workload.conv2d{h = 8, w = 8, ci = 3, co = 8, kernel = 3}' 'workload.matmul{4, 4, 4}' 'moon.einsum("ij,jk->ik", {4, 4}, {4, 4})' \

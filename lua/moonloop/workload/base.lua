@@ -54,10 +54,15 @@ end
 local general = { dtype = true, acc = true, id = true } -- of every operator, beside its sizes
 local MOST = (1 << 31) - 1 -- of a size: loops count in 32 bits
 
+-- Refuses sizes that are not given by name.
+function base.by_name(opts)
+    if type(opts) ~= "table" then bad("sizes are given by name, as in {m = 64, n = 128}: got %s", type(opts)) end
+end
+
 -- Positive integers by name, with defaults (true: none); other names are refused. A default that is a boolean
 -- in `flags` may be given as one.
 function base.sizes(opts, defaults, flags)
-    core.want(opts, "table", "sizes by name")
+    base.by_name(opts)
     local out = {}
     for k, v in pairs(opts) do
         if defaults[k] == nil and not general[k] and not (flags and flags[k]) then

@@ -4,7 +4,7 @@ local te, workload = moon.te, base.workload
 
 -- softmax{m=, n=, scale=, mask=}: of rows; scale, mask: of A * scale + mask[j], a stage of its own
 function workload.softmax(opts)
-    core.want(opts, "table", "sizes by name")
+    base.by_name(opts)
     local scale = opts.scale
     if scale ~= nil and (type(scale) ~= "number" or scale ~= scale or scale <= 0 or scale == math.huge) then
         base.bad("scale: a positive number is needed")

@@ -32,6 +32,18 @@ bool ml_is_version(ml_Session *ss, const char *text)
            ml_schedule_find_branch(ss->focus, text) >= 0;
 }
 
+/* Whether a loop or block of the focus is named so. */
+static bool is_place(ml_Schedule *s, const char *text)
+{
+    const char *near;
+
+    for (int kind = 0; kind < 2; kind++)
+        if (ml_nearest_names(s, text, kind ? ML_H_LOOP : ML_H_BLOCK, &near, 1) &&
+            ml_streq(near, text))
+            return true;
+    return false;
+}
+
 bool ml_find_version(ml_Session *ss, const char *text, int *out)
 {
     ml_Schedule *s = ss->focus;
@@ -49,7 +61,8 @@ bool ml_find_version(ml_Session *ss, const char *text, int *out)
     if (v < 0 || !ml_version_known(s, v))
         return ml_session_error(
             ss, ML_E_BAD_ARGUMENT,
-            "no version %s; :versions shows them (v0 to v%d, marks, branches, -N)", text,
+            "no version %s%s; :versions shows them (v0 to v%d, marks, branches, -N)", text,
+            is_place(s, text) ? ": a version is meant here, not a loop or block" : "",
             ml_schedule_n_versions(s) - 1);
     *out = v;
     return true;

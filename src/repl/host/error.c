@@ -174,10 +174,32 @@ static void add_called(ml_Text *out, const char *line, ml_Str name)
     ml_text_add(out, rest + method);
 }
 
+/* The quote that opens a string which the line does not close; NULL: none. */
+static const char *find_open_quote(const char *line)
+{
+    const char *open = NULL;
+
+    for (const char *p = line; *p; p++) {
+        if (*p == '\\' && p[1])
+            p++;
+        else if (open && *p == *open)
+            open = NULL;
+        else if (!open && (*p == '"' || *p == '\''))
+            open = p;
+    }
+    return open;
+}
+
 /* What Lua's own words leave open: of a nil the name that was read and is nothing, of a line
  * as it would stand in Python. */
 static void add_note(ml_Host *h, ml_Text *at, const char *what)
 {
+    const char *quote =
+        h->line && strstr(what, "unfinished string") ? find_open_quote(h->line) : NULL;
+
+    if (quote)
+        ml_text_fmt(at, "%s  note   the quote before `%.12s` is not closed",
+                    at->n ? "\n" : "", quote + 1);
     if (h->line && h->nothing[0] && strstr(what, "nil")) {
         ml_text_fmt(at, "%s  note   ", at->n ? "\n" : "");
         ml_host_unknown(h, h->nothing, false, at);

@@ -6,12 +6,19 @@
 #include "repl/host/host_impl.h"
 #include "repl/host/python.h"
 
-static bool incomplete_message(lua_State *L)
+/* Whether the text compiled would go on in another line. A string in quotes does so only
+ * behind a backslash, or in Python between three. */
+static bool incomplete_message(lua_State *L, const char *text)
 {
-    size_t n;
+    size_t n, len = strlen(text);
     const char *msg = lua_tolstring(L, -1, &n);
 
-    return n >= 5 && ml_streq(msg + n - 5, "<eof>");
+    if (n < 5 || !ml_streq(msg + n - 5, "<eof>"))
+        return false;
+    while (len && text[len - 1] == '\n')
+        len--;
+    return !strstr(msg, "unfinished string") || (len && text[len - 1] == '\\') ||
+           strstr(text, "\"\"\"") || strstr(text, "'''");
 }
 
 /* A `local` at the beginning of a typed line is kept for the session. */
@@ -135,7 +142,7 @@ static int compile_line(ml_Host *h, const char *text, bool typed, bool *more)
         status = compile_lua(h, text, typed);
     if (status != LUA_ERRSYNTAX || !typed)
         return status;
-    *more = incomplete_message(h->L) && !ml_python_is_block(text);
+    *more = incomplete_message(h->L, text) && !ml_python_is_block(text);
     return *more ? status : compile_python(h, text, more);
 }
 

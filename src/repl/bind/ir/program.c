@@ -281,8 +281,11 @@ BindProgram bind_program(lua_State *L, int idx)
     BindProgram p = {0};
 
     if (!c || !c->program || !c->program(L, idx, &p))
-        bind_bad(L, "a program (module, function or schedule) is needed, got %s",
-                 bind_type(L, idx));
+        bind_bad(L, "a program (module, function or schedule) is needed, got %s%s",
+                 bind_type(L, idx),
+                 lua_type(L, idx) == LUA_TSTRING
+                     ? "; workload(\"GMM-0\") makes one, moon.open(path) reads one"
+                     : "");
     return p;
 }
 
