@@ -31,7 +31,7 @@ verdict 'names of the program and words of other schedulers lead somewhere'
 said "$mm" 's.check()' 's:time()' 's:build()' :exit -- 'a schedule has no method or field check; a function has it: moon.check(s)' 'moon.time(s)' \
     'moon.build(s)' 'no command :exit; instead: :quit'
 verdict 'what is no method but a function of moon says so, and :exit leads to :quit'
-said "$mm" ':tree i' 's:split("i, 4)' 'workload.softmax(64, 128)' 'schedule("matmul")' -- 'a version is meant here, not a loop or block' \
+said "$mm" ':tree i' 'workload.softmax(64, 128)' 'schedule("matmul")' -- 'a version is meant here, not a loop or block' \
     'sizes are given by name, as in {m = 64, n = 128}' 'workload("GMM-0") makes'
 verdict 'what is given in the place of another thing is told what is wanted'
 typed "$mm" 's:split("i, 4)'

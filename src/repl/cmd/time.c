@@ -70,8 +70,9 @@ static void add_share(ml_Text *t, int indent, double share)
 
 static void add_bandwidth(const ml_Timing *r, ml_Text *t)
 {
-    ml_text_fmt(t, "the %.3g GB/s of %s", r->roof.bandwidth * 1e-9,
-                ml_machine_level_name(r->roof.level));
+    ml_text_add(t, "the ");
+    ml_text_rate(t, (ml_Amount){.n = r->roof.bandwidth, .bytes = true}, 1);
+    ml_text_fmt(t, " of %s", ml_machine_level_name(r->roof.level));
 }
 
 static void add_peak(const ml_Timing *r, int indent, ml_Text *t)
