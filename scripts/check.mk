@@ -62,6 +62,13 @@ run-tests:
 	ML_BUILT=$$built ML_SAN='$(SAN)' ML_JOBS='$(JOBS)' CC='$(CC)' \
 	    bash scripts/run-tests.sh '$(OUT)' $(TEST_PROGS) $(TEST_SH)
 
+# Vector mathematics of float32 over all 2^32 inputs, a function a process: its largest error is printed, a bound that it
+# exceeds fails. Minutes each; FN= names others of tests/codegen/llvm/test_math.c.
+FN ?= exp exp2 log log2 tanh erf sigmoid rsqrt sqrt sin cos
+.PHONY: exhaustive
+exhaustive: $(OUT)/tests/codegen/llvm/test_math
+	@printf '%s\n' $(FN) | ML_LONG=1 ML_SHOW=1 xargs -P $(JOBS) -I{} env ML_FN={} $(abspath $<)
+
 # ---------------------------------------------------------------- what else is run
 
 N    ?= 1000

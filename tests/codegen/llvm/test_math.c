@@ -1,11 +1,12 @@
 /*
  * test_math - float32 functions against double precision: errors in units in the last place
  * within the bounds of lowering-and-codegen 7.8, over every 4099th bit pattern, the edges,
- * and with ML_LONG=n over every n-th (1: all of them); the other dtypes against the
- * interpreter.
+ * and with ML_LONG=n over every n-th (1: all of them), with ML_FN=exp of that function alone
+ * (`make exhaustive`); the other dtypes against the interpreter.
  */
 #include "run_llvm.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { BATCH = 1 << 16 };
@@ -104,12 +105,16 @@ static void every_function_is_within_its_error(void **state)
     Fix *x = *state;
     uint64_t every = getenv("ML_LONG") ? strtoull(getenv("ML_LONG"), NULL, 10) : 0;
     uint64_t step = every ? every : getenv("ML_QUICK") ? 65537 : 4099;
+    const char *only = getenv("ML_FN");
     ml_CodeOpts o = {0};
 
     NEED_LLVM();
     LLVM_ONLY();
     for (size_t k = 0; k < ML_COUNT(fns); k++) {
         Worst w = {0, 0, 0};
+
+        if (only && !ml_streq(ml_op(fns[k].id)->name, only))
+            continue;
         for (unsigned lanes = 16; lanes == 16 || lanes == 1; lanes -= 15) {
             const ml_Func *f = program(x, fns[k].id, ML_DT_F32, lanes, BATCH);
             ml_Linked *l = compile(x, f, &o);
@@ -205,6 +210,53 @@ static void powers_are_within_their_error(void **state)
     ml_linked_free(l);
 }
 
+/* What is contracted multiplies by a reciprocal; where products or it would leave the range a
+ * quotient stays what it is. */
+static void a_vector_over_one_number_is_within_two_units(void **state)
+{
+    static const float edges[] = {0x1p-149f, 0x1.8p-140f, 0x1p-126f, 0x1p-65f, 0x1p-64f,
+                                  1e-5f,     1.0f,        3.0f,      0x1p64f,  0x1.8p65f,
+                                  0x1p126f,  FLT_MAX,     INFINITY,  NAN,      0.0f};
+    static _Alignas(64) float a[4096], d[16], out[4096];
+    Fix *x = *state;
+    const ml_Func *f;
+    ml_CodeOpts o = {0};
+    ml_Linked *l;
+    ml_KernelFn *fn;
+    ml_Random r = ml_random("over", 0, 1);
+
+    NEED_LLVM();
+    f = parse_func(x, "@T.prim_func\n"
+                      "def main(A: T.Buffer((4096,), \"float32\"), D: T.Buffer((16,), "
+                      "\"float32\"), B: T.Buffer((4096,), \"float32\")):\n"
+                      "    for i in range(256):\n"
+                      "        B[i * 16:i * 16 + 16] = A[i * 16:i * 16 + 16] / "
+                      "T.Broadcast(D[0], 16)\n");
+    l = compile(x, f, &o);
+    fn = kernel(x, l, "main");
+    for (size_t k = 0; k < 4096; k++) {
+        uint32_t u = (uint32_t)ml_random_next(&r);
+
+        memcpy(&a[k], &u, 4);
+        if (k < 2 * ML_COUNT(edges))
+            a[k] = k % 2 ? -edges[k / 2] : edges[k / 2];
+    }
+    for (size_t k = 0; k < 4 * ML_COUNT(edges); k++) {
+        ml_Word words[3] = {{.p = a}, {.p = d}, {.p = out}};
+
+        d[0] = k < 2 * ML_COUNT(edges) ? (k % 2 ? -edges[k / 2] : edges[k / 2]) : a[k + 99];
+        assert_int_equal(fn(words), 0);
+        for (size_t j = 0; j < 4096; j++) {
+            double e = ulps((double)a[j] / (double)d[0], out[j]);
+
+            if (e > 2.0)
+                fail_msg("%a / %a = %a: %g ulp", (double)a[j], (double)d[0], (double)out[j],
+                         e);
+        }
+    }
+    ml_linked_free(l);
+}
+
 static void exact_mode_and_other_dtypes_equal_the_interpreter(void **state)
 {
     static const ml_Dtype types[] = {
@@ -271,13 +323,15 @@ static void fixed_point_products_equal_the_interpreter(void **state)
 
 int main(void)
 {
+    const struct CMUnitTest alone[] = {TEST(every_function_is_within_its_error)};
     const struct CMUnitTest tests[] = {
         TEST(every_function_is_within_its_error),
         TEST(powers_are_within_their_error),
+        TEST(a_vector_over_one_number_is_within_two_units),
         TEST(exact_mode_and_other_dtypes_equal_the_interpreter),
         TEST(functions_of_two_numbers_equal_the_interpreter),
         TEST(fixed_point_products_equal_the_interpreter),
     };
 
-    return MAIN(tests);
+    return getenv("ML_FN") ? MAIN(alone) : MAIN(tests);
 }
