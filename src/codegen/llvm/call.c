@@ -186,7 +186,8 @@ static LLVMValueRef tests(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n
 /* Of as many bits in registers as in memory, or given by them alone. */
 static bool has_plain_bits(ml_Dtype t)
 {
-    return ml_dtype_is_int(t) || t.code == ML_FLOAT || t.code == ML_BFLOAT;
+    return ml_dtype_is_int(t) || t.code == ML_FLOAT || t.code == ML_BFLOAT ||
+           ml_cg_is_eight(t);
 }
 
 /* Between registers and the integer of the same bits. */

@@ -161,10 +161,18 @@ void ml_cg_fail(ml_Cg *g, const char *fmt, ...) __attribute__((format(printf, 2,
 LLVMTargetMachineRef ml_llvm_machine(ml_Llvm *ll, ml_Ctx *cx);
 
 /* ---- types.c */
-bool ml_cg_dtype_ok(ml_Cg *g, ml_Dtype t);   /* else not-supported, named */
+bool ml_cg_dtype_ok(ml_Cg *g, ml_Dtype t); /* else not-supported, named */
+/* ---- eight.c: of float8_e4m3fn and float8_e5m2 */
+bool ml_cg_is_eight(ml_Dtype t);
+/* Between bytes in memory and floats that hold such a number; a float to the nearest one. */
+LLVMValueRef ml_cg_from_eight(ml_Cg *g, ml_Dtype t, unsigned n, LLVMValueRef v);
+LLVMValueRef ml_cg_to_eight(ml_Cg *g, ml_Dtype t, unsigned n, LLVMValueRef v);
+LLVMValueRef ml_cg_round_eight(ml_Cg *g, ml_Dtype t, unsigned n, LLVMValueRef v);
+
 static inline bool ml_cg_is_half(ml_Dtype t) /* kept as float, rounded each time */
 {
-    return (t.code == ML_FLOAT || t.code == ML_BFLOAT) && t.bits == 16;
+    return ((t.code == ML_FLOAT || t.code == ML_BFLOAT) && t.bits == 16) ||
+           ml_cg_is_eight(t);
 }
 LLVMTypeRef ml_cg_vec(ml_Cg *g, LLVMTypeRef t, unsigned n); /* n 0: t itself */
 LLVMTypeRef ml_cg_type(ml_Cg *g, ml_Dtype t, unsigned n);   /* in registers */

@@ -1,7 +1,7 @@
 /*
  * types - element types as LLVM's, constants, conversions and rounding.
  *
- * float16 and bfloat16 are computed in float: a sum, difference, product, quotient or root
+ * float16, bfloat16 and the floats of eight bits (eight.c) are computed in float: a sum, difference, product, quotient or root
  * of two such numbers, rounded to float and then to the narrow type, is rounded as if once
  * (float has 2p + 2 bits of either). Where the exact value has more bits than float holds
  * (double and integer sources, fma) it is rounded to odd first. Source: lowering-and-
@@ -25,7 +25,7 @@ bool ml_cg_dtype_ok(ml_Cg *g, ml_Dtype t)
     case ML_BFLOAT: ok = ok && t.bits == 16; break;
     case ML_HANDLE: ok = t.lanes == 1; break;
     case ML_F8_E4M3FN:
-    case ML_F8_E5M2:
+    case ML_F8_E5M2: break;
     case ML_F8_E4M3:
     case ML_F8_E3M4:
     case ML_F8_E4M3B11FNUZ:
@@ -74,7 +74,11 @@ LLVMTypeRef ml_cg_memory_type(ml_Cg *g, ml_Dtype t, unsigned n)
     if (t.code == ML_BOOL)
         return ml_cg_vec(g, g->i8, n);
     if (ml_cg_is_half(t))
-        return ml_cg_vec(g, t.code == ML_FLOAT ? g->f16 : g->i16, n);
+        return ml_cg_vec(g,
+                         ml_cg_is_eight(t)    ? g->i8
+                         : t.code == ML_FLOAT ? g->f16
+                                              : g->i16,
+                         n);
     return ml_cg_type(g, t, n);
 }
 
@@ -188,6 +192,8 @@ LLVMValueRef ml_cg_to_memory(ml_Cg *g, ml_Dtype t, unsigned n, LLVMValueRef v)
         return L(BuildZExt)(g->b, v, ml_cg_vec(g, g->i8, n), "");
     if (!ml_cg_is_half(t))
         return v;
+    if (ml_cg_is_eight(t))
+        return ml_cg_to_eight(g, t, n, v);
     if (t.code == ML_FLOAT)
         return L(BuildFPTrunc)(g->b, v, ml_cg_vec(g, g->f16, n), "");
     v = L(BuildBitCast)(g->b, v, ml_cg_vec(g, g->i32, n), "");
@@ -201,6 +207,8 @@ LLVMValueRef ml_cg_from_memory(ml_Cg *g, ml_Dtype t, unsigned n, LLVMValueRef v)
         return L(BuildICmp)(g->b, LLVMIntNE, v, ml_cg_int(g, g->i8, n, 0), "");
     if (!ml_cg_is_half(t))
         return v;
+    if (ml_cg_is_eight(t))
+        return ml_cg_from_eight(g, t, n, v);
     if (t.code == ML_FLOAT)
         return L(BuildFPExt)(g->b, v, ml_cg_vec(g, g->f32, n), "");
     v = L(BuildZExt)(g->b, v, ml_cg_vec(g, g->i32, n), "");
@@ -239,6 +247,8 @@ LLVMValueRef ml_cg_round(ml_Cg *g, ml_Dtype t, unsigned n, LLVMValueRef v)
 {
     if (!ml_cg_is_half(t))
         return v;
+    if (ml_cg_is_eight(t))
+        return ml_cg_round_eight(g, t, n, v);
     if (t.code == ML_BFLOAT)
         return round_bf16(g, n, v);
     v = L(BuildFPTrunc)(g->b, v, ml_cg_vec(g, g->f16, n), "");

@@ -200,11 +200,11 @@ static const ml_Expr *row_of(Copy *c, const ml_Expr *load, const ml_Expr *k, int
     return ml_load_masked(cx, load->as.buffer, &at, 1, on);
 }
 
-/* Elements of 16 bits move as integers: a float of them is wider in registers. */
+/* Elements of 16 bits and fewer move as integers: a float of them is wider in registers. */
 static const ml_Expr *as_bits(ml_Ctx *cx, const ml_Expr *e, ml_Dtype t)
 {
-    bool narrow = ml_dtype_is_float(t) && t.bits == 16;
-    const ml_Dtype to = narrow ? (ml_Dtype){ML_UINT, 16, e->type.lanes} : e->type;
+    bool narrow = ml_dtype_is_float(t) && t.bits <= 16;
+    const ml_Dtype to = narrow ? (ml_Dtype){ML_UINT, t.bits, e->type.lanes} : e->type;
 
     return narrow ? ml_call(cx, to, ml_op(ML_OP_REINTERPRET), &e, 1) : e;
 }

@@ -1,5 +1,5 @@
 /*
- * test_casts - casts of every pattern of 16 bits, as scalars and as vectors: compiled code
+ * test_casts - casts of every pattern of 16 and of 8 bits, as scalars and as vectors: compiled code
  * and the interpreter leave the same bits, and a narrow float that is widened and narrowed
  * again is what it was. Source: lowering-and-codegen 6.
  */
@@ -9,9 +9,9 @@
 
 enum { ALL = 65536, LANES = 16, INPUT = 0, BACK = 1 };
 
-static const char *const names[] = {"float32", "float64", "int8",    "uint8",
-                                    "int16",   "uint16",  "int32",   "uint32",
-                                    "int64",   "uint64",  "float16", "bfloat16"};
+static const char *const names[] = {
+    "float32", "float64", "int8",   "uint8",   "int16",    "uint16",        "int32",
+    "uint32",  "int64",   "uint64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"};
 
 /* A casts function: A of `from` into one buffer of each type, by way of `middle` in the
  * first of them; vectors of `lanes`, or scalars. */
@@ -78,6 +78,14 @@ static void patterns(ml_Tensor *a)
         p[k] = (uint16_t)k;
 }
 
+static void bytes(ml_Tensor *a)
+{
+    uint8_t *p = a->data;
+
+    for (int64_t k = 0; k < ALL; k++)
+        p[k] = (uint8_t)k;
+}
+
 static void every_narrow_float_and_integer_of_16_bits(void **state)
 {
     NEED_LLVM();
@@ -89,12 +97,24 @@ static void every_narrow_float_and_integer_of_16_bits(void **state)
     both_ways(state, "uint16", "float32", patterns);
 }
 
+static void every_byte_of_the_floats_of_eight_bits(void **state)
+{
+    NEED_LLVM();
+    LLVM_ONLY();
+    both_ways(state, "float8_e4m3fn", "float32", bytes);
+    both_ways(state, "float8_e5m2", "float32", bytes);
+    both_ways(state, "float8_e4m3fn", "float64", bytes);
+    both_ways(state, "float8_e5m2", "float64", bytes);
+}
+
 /* The narrow floats of a type, what lies halfway to the next, and its neighbours. */
 static void around(ml_Tensor *a, ml_Dtype t)
 {
+    int64_t patterns = INT64_C(1) << t.bits;
+
     for (int64_t k = 0; k < ALL; k++) {
-        double v = ml_float_value(t, (uint64_t)k),
-               next = ml_float_value(t, (uint64_t)(k ^ 1));
+        double v = ml_float_value(t, (uint64_t)(k % patterns)),
+               next = ml_float_value(t, (uint64_t)((k + k / patterns % 2) % patterns ^ 1));
         double mid = v / 2 + next / 2;
 
         ml_tensor_set(a, k,
@@ -112,6 +132,16 @@ static void around_float16(ml_Tensor *a)
 static void around_bfloat16(ml_Tensor *a)
 {
     around(a, ML_DT(ML_BFLOAT, 16));
+}
+
+static void around_e4m3(ml_Tensor *a)
+{
+    around(a, ML_DT(ML_F8_E4M3FN, 8));
+}
+
+static void around_e5m2(ml_Tensor *a)
+{
+    around(a, ML_DT(ML_F8_E5M2, 8));
 }
 
 /* Around what an integer holds: limits of every width, infinities, NaN. */
@@ -136,6 +166,10 @@ static void halves_and_what_no_integer_holds(void **state)
     both_ways(state, "float64", "float64", around_float16);
     both_ways(state, "float32", "float64", around_bfloat16);
     both_ways(state, "float64", "float64", around_bfloat16);
+    both_ways(state, "float32", "float64", around_e4m3);
+    both_ways(state, "float32", "float64", around_e5m2);
+    both_ways(state, "float64", "float64", around_e4m3);
+    both_ways(state, "float64", "float64", around_e5m2);
     both_ways(state, "float32", "int8", limits);
     both_ways(state, "float64", "int8", limits);
 }
@@ -144,6 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_narrow_float_and_integer_of_16_bits),
+        cmocka_unit_test(every_byte_of_the_floats_of_eight_bits),
         cmocka_unit_test(halves_and_what_no_integer_holds),
     };
 
