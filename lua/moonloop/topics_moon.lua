@@ -126,7 +126,7 @@ print(moon.tensor.load("x.npy")[{3}])]])
 
 -- ---- machine code
 topic("moon.build(program [, opts])", "compile for a processor: gives a kernel, to be called like a function", [[
-program: a schedule, module or function. The kernel runs in a process of its own, so that a crash ends a call and not the session. opts: target, opt (light, O0 to O3), inprocess (no own process; not with --safe), threads, func, lines (keep lines of the program), contract (fused multiply-add, a reciprocal for a division by one number), unaligned, limit (seconds of a call). With a GPU's loops no-device is raised: such code comes with a later version.]],
+program: a schedule, module or function. The kernel runs in a process of its own, so that a crash ends a call and not the session. opts: target, opt (light, O0 to O3), inprocess (no own process; not with --safe), threads, func, lines (keep lines of the program), contract (fused multiply-add), unaligned, limit (seconds of a call). With a GPU's loops no-device is raised: such code comes with a later version.]],
     [[
 local k <close> = moon.build(s)
 local A, B, C = moon.tensor({8, 8}):fill(2), moon.tensor({8, 8}):fill(3), moon.tensor({8, 8})

@@ -9,6 +9,7 @@ local moon, core, facts, plain = ...
 
 local rows = {}
 local auto = moon.auto
+local near = 16 << 10 -- bytes of rows that are in work together
 
 -- A reduction of one pass over its largest operand, along which the last reduced iterator is
 -- contiguous.
@@ -113,11 +114,63 @@ local function vectorize_partial(s, b, outside)
     end
 end
 
+-- What a row's reduction alone reads, and is less work than to keep it, is computed there.
+local function inline(s)
+    plain.inline(s, {})
+    for _, name in ipairs(facts.blocks(s)) do
+        local b = s:get_block(name)
+        local f, to = facts.of(s, b), s:get_consumers(b)
+        local after = #to == 1 and facts.of(s, to[1], true)
+        if f and after and #f.reduce == 0 and not f.init and not f.write.param and not f.calls and not f.guard and f.ops <= 4 and is_row_reduction(after) then
+            facts.try(s, function(x) x:compute_inline(name) end)
+        end
+    end
+end
+
 local function keep_in_registers(s, b, f)
     for k = 0, f.stores - 1 do s:set_scope(b, k, "local") end
 end
 
--- One region: `list` computed for each iteration of the first n loops of its last block.
+-- How many rows a region takes at a time: while one waits for its sum, the next one is read.
+-- Their stages lie in the near cache.
+local function groups(list, count)
+    local bytes, most = 0, 1
+    for _, m in ipairs(list) do
+        most = math.max(most, m.f.points // extent_of(m.f, m.f.spatial))
+        bytes = math.max(bytes, facts.bytes(m.f.write.dtype))
+    end
+    local out = {}
+    for _, r in ipairs { 4, 8, 2, 1 } do
+        if r == 1 or (count % r == 0 and r * most * bytes <= near) then out[#out + 1] = r end
+    end
+    return out
+end
+
+local function names_of(s, loops, n)
+    local out = {}
+    for k = 1, n do out[s:get(loops[k]).name] = true end
+    return out
+end
+
+-- Below n loops: those of a block's rows, which choose an element together with loops outside,
+-- go before the others; how many loops there are down to them.
+local function rows_first(s, b, n)
+    local loops, own = s:get_loops(b), {}
+    local reduced, spatial = loops_by_kind(s, b, {})
+    for _, list in ipairs { reduced, spatial } do
+        for _, l in ipairs(list) do own[s:get(l).name] = true end
+    end
+    local order, rest = {}, {}
+    for k = n + 1, #loops do
+        local list = own[s:get(loops[k]).name] and rest or order
+        list[#list + 1] = loops[k]
+    end
+    local at = n + #order
+    s:reorder(table.unpack(table.move(rest, 1, #rest, #order + 1, order)))
+    return at
+end
+
+-- One region: `list` computed for groups of rows, which are the first n loops of its last block.
 local function region(s, list, n, target, threads)
     local head = list[#list]
     local parts = {}
@@ -125,28 +178,34 @@ local function region(s, list, n, target, threads)
         if m.reduces then parts[k] = partial(s, m.name, #m.f.spatial, facts.lanes(target, m.f.write.dtype), m.multiple) end
     end
     local loops = s:get_loops(head.name)
-    local row, outside = loops[n], {}
-    for k = 1, n do outside[s:get(loops[k]).name] = true end
+    local count = s:get(loops[n]).extent
+    local row = s:split(loops[n], { auto, facts.choose(s, groups(list, count)) })[1]
+    loops[n] = row
     for k = #list, 1, -1 do
-        local own = parts[k] or { s:get_block(list[k].name) }
-        for j, b in ipairs(own) do
-            if k < #list or j > 1 then s:compute_at(b, row, true) end
+        local m, p = list[k], parts[k]
+        local b = s:get_block(m.name)
+        local at = n + 1 -- its row of the group
+        if k < #list then
+            s:compute_at(b, row, true)
+            at = rows_first(s, b, n)
         end
-    end
-    for k, m in ipairs(list) do
-        local p = parts[k]
+        local own = s:get_loops(b)
         if p then
+            local outside = names_of(s, own, at)
             for j = 2, #p do
+                s:compute_at(p[j], own[at], true)
                 keep_in_registers(s, p[j], m.f)
-                vectorize_partial(s, p[j], outside)
             end
+            for j = 2, #p do vectorize_partial(s, p[j], outside) end
             if k < #list then keep_in_registers(s, p[1], m.f) end
         else
             local lanes = facts.lanes(target, m.f.write.dtype)
-            local own = s:get_loops(m.name)
-            if #own > n and (s:get(own[#own]).extent or 0) >= lanes then
-                local _, inner = table.unpack(s:split(own[#own], { auto, lanes }))
+            if #own > at and (s:get(own[#own]).extent or 0) >= lanes then
+                local counts = dividing(s:get(own[#own]).extent, lanes, { 4, 2, 8, 1 })
+                local several = #counts > 0 and facts.choose(s, counts) or 1
+                local _, many, inner = table.unpack(s:split(own[#own], { auto, several, lanes }))
                 s:vectorize(inner)
+                s:unroll(many)
             end
         end
     end
@@ -231,7 +290,7 @@ end
 
 function rows.sketches(list, program, target, threads)
     local probe = core.schedule(program, { name = "probe" })
-    plain.inline(probe, {})
+    inline(probe)
     local members = members_of(probe)
     if not members or not members[#members].f.write.param then return end
     local few, whole_chunks, most, even = false, true, 0, true
@@ -246,7 +305,7 @@ function rows.sketches(list, program, target, threads)
     local serial = most < 16384 and 1 or threads -- waking threads costs more than the work
     local function whole(fn, n)
         return function(s)
-            plain.inline(s, {})
+            inline(s)
             fn(s, members_of(s), target, n)
         end
     end

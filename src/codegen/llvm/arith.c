@@ -4,8 +4,7 @@
  * Integer divisions never trap: a divisor of 0 (an error of the program) and -1 are taken
  * apart, so that what is speculated is harmless. min and max of floats are the selects that
  * the machine's instructions are: the second operand wins on NaN. A product and a sum are
- * contracted (fmuladd), and a vector is divided by one number through its reciprocal, unless
- * that is forbidden. Source: lowering-and-codegen 7.3.
+ * contracted (fmuladd) unless that is forbidden. Source: lowering-and-codegen 7.3.
  */
 #include "moonloop/codegen/llvm/emit.h"
 
@@ -175,7 +174,11 @@ static LLVMValueRef float_binary(ml_Cg *g, const ml_Expr *e, unsigned n, LLVMVal
     case ML_EXPR_ADD: v = L(BuildFAdd)(g->b, a, b, ""); break;
     case ML_EXPR_SUB: v = L(BuildFSub)(g->b, a, b, ""); break;
     case ML_EXPR_MUL: v = L(BuildFMul)(g->b, a, b, ""); break;
-    case ML_EXPR_DIV: v = L(BuildFDiv)(g->b, a, b, ""); break;
+    case ML_EXPR_DIV:
+        v = ml_cg_quotient(g, e->args[1], n, a, b);
+        if (v == NULL)
+            v = L(BuildFDiv)(g->b, a, b, "");
+        break;
     case ML_EXPR_MOD: return ml_cg_math2(g, ML_OP_FMOD, t, n, a, b);
     case ML_EXPR_FLOORDIV: return floor_of(g, t, n, L(BuildFDiv)(g->b, a, b, ""));
     case ML_EXPR_FLOORMOD:
@@ -197,35 +200,6 @@ static LLVMValueRef float_binary(ml_Cg *g, const ml_Expr *e, unsigned n, LLVMVal
     return ml_cg_round(g, t, n, ml_cg_fp(g, v));
 }
 
-/* A vector by one number: the machine divides lane by lane, so the vector is multiplied by
- * the number's reciprocal, which a loop does not compute again. */
-static bool divides_by_one(const ml_Cg *g, const ml_Expr *e, unsigned n)
-{
-    return !g->o->no_contract && n >= 4 && e->kind == ML_EXPR_DIV &&
-           e->args[1]->kind == ML_EXPR_BROADCAST && ml_dtype_is_float(e->type) &&
-           !ml_cg_is_half(e->type);
-}
-
-/* k, a power of two, keeps the reciprocal of d * k a normal number: a quotient that is out of
- * range is so by itself, and infinities and NaN come as from a division. */
-static LLVMValueRef by_reciprocal(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
-{
-    LLVMTypeRef s = ml_cg_type(g, e->type, 0);
-    LLVMValueRef x = ml_cg_value(g, e->args[0], lane0, n);
-    LLVMValueRef d = ml_cg_value(g, e->args[1]->args[0], 0, 0), size, k, far, r;
-
-    size = ml_cg_intrinsic1(g, "llvm.fabs", d);
-    far = L(BuildFCmp)(g->b, LLVMRealOGT, size, ml_cg_real(g, s, 0, 0x1p64), "");
-    k = L(BuildSelect)(g->b, far, ml_cg_real(g, s, 0, 0x1p-64), ml_cg_real(g, s, 0, 1.0),
-                       "");
-    far = L(BuildFCmp)(g->b, LLVMRealOLT, size, ml_cg_real(g, s, 0, 0x1p-64), "");
-    k = L(BuildSelect)(g->b, far, ml_cg_real(g, s, 0, 0x1p64), k, "");
-    r = L(BuildFMul)(g->b, d, k, "");
-    r = L(BuildFDiv)(g->b, ml_cg_real(g, s, 0, 1.0), r, "");
-    x = L(BuildFMul)(g->b, x, ml_cg_splat(g, k, n), "");
-    return ml_cg_fp(g, L(BuildFMul)(g->b, x, ml_cg_splat(g, r, n), ""));
-}
-
 LLVMValueRef ml_cg_binary(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
 {
     const ml_Expr *p = e->args[0], *q = e->args[1];
@@ -239,8 +213,6 @@ LLVMValueRef ml_cg_binary(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n
     }
     if (can_contract(g, e))
         return contracted(g, e, lane0, n);
-    if (divides_by_one(g, e, n))
-        return by_reciprocal(g, e, lane0, n);
     if (n == 0 && g->checked && !reads && ml_dtype_is_index(t)) {
         if (compares(e))
             return L(BuildICmp)(g->b, int_predicate((ml_ExprKind)e->kind, true),

@@ -244,7 +244,7 @@ unsigned ml_cg_alignment(ml_Cg *g, const ml_Buffer *b, const ml_Expr *flat, int6
 unsigned ml_cg_lane_align(ml_Cg *g, const ml_Buffer *b); /* of any of its lanes */
 void ml_cg_prefetch(ml_Cg *g, const ml_For *loop);
 
-/* ---- call.c, math.c, math_float.c */
+/* ---- call.c, math.c, poly.c, exp_table.c, quotient.c */
 bool ml_cg_has(ml_Cg *g, const char *feature); /* "+avx512f" */
 LLVMValueRef ml_cg_call(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n);
 /* A function of the math family on floats, doubles or halves (as floats). */
@@ -257,6 +257,10 @@ LLVMValueRef ml_cg_poly1(ml_Cg *g, ml_OpId op, unsigned n, LLVMValueRef x);
 LLVMValueRef ml_cg_exp_table(ml_Cg *g, unsigned n, LLVMValueRef x, bool two);
 /* The same of erf, from 0.85 on. */
 LLVMValueRef ml_cg_erf_table(ml_Cg *g, unsigned n, LLVMValueRef x);
+/* Lanes of float32 divided by what they share (`by`, whose value is b); NULL: they do not, or
+ * a division is as good. */
+LLVMValueRef ml_cg_quotient(ml_Cg *g, const ml_Expr *by, unsigned n, LLVMValueRef a,
+                            LLVMValueRef b);
 LLVMValueRef ml_cg_poly_pow(ml_Cg *g, unsigned n, LLVMValueRef x, LLVMValueRef y);
 /* Lane by lane through the C function of that name. */
 LLVMValueRef ml_cg_libm(ml_Cg *g, const char *name, unsigned n, LLVMValueRef x,

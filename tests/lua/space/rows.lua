@@ -98,6 +98,20 @@ test("rows that are softened, normed and summed share one nest", function()
     family("rows", sum(64, 512, "float16"), 1)
 end)
 
+test("groups of rows that are a multiple wait for their sums together", function()
+    for _, rows in ipairs { { 96, 4 }, { 97, 1 } } do
+        local list = moon.space.sketches(softmax(rows[1], 256), { threads = 2 })
+        assert(list[1].schedule:script():find(("in T.parallel(%d)"):format(rows[1] // rows[2]), 1, true))
+    end
+    -- what the reduction alone reads is computed there: no tensor for it
+    local mean, far = "S[vi] / T.float32(256)", "F[vi, vk]"
+    local p = program(buffer("X", "64, 256") .. ", " .. buffer("Q", "64"), alloc("S", 64), alloc("F", "64, 256"),
+        reduction("S", 64, 256, "T.float32(0)", "S[vi] + X[vi, vk]"), each("F", 64, 256, "X[vi, vk] - " .. mean),
+        reduction("Q", 64, 256, "T.float32(0)", "Q[vi] + " .. far .. " * " .. far))
+    family("rows", p)
+    assert(not moon.space.sketches(p, { threads = 2 })[1].schedule:script():find("F[", 1, true))
+end)
+
 test("few rows are cut into chunks", function()
     family("rows in chunks, rows", sum(1, 65536, "float32"))
     family("rows in chunks, rows", sum(3, 40000, "int32"))
