@@ -27,7 +27,7 @@ extern char **environ;
 
 enum { SENT = 32, CHILD_FD = 3, TAIL = 400, WORDS = 64 << 10 };
 #define SEND_SECONDS  20.0 /* until a worker takes a job, at most */
-#define GRACE_SECONDS 1.0  /* that a worker is late with its own limits */
+#define GRACE_SECONDS 5.0  /* that a worker is late with its own limits: a busy machine */
 #define GREET_SECONDS 5.0  /* until a process says that it is a worker */
 
 typedef struct Sent { /* a set that the worker knows */
@@ -313,18 +313,19 @@ static bool nonsense(ml_Worker *w, ml_Ctx *cx)
 /* A process that is no worker, or hangs before it serves, is known before it has a job. */
 static bool greeted(ml_Worker *w, ml_Ctx *cx)
 {
-    double deadline = ml_clock() + GREET_SECONDS;
+    enum { TURN = 100 }; /* milliseconds */
     struct pollfd pf = {.fd = w->fd, .events = POLLIN};
     ml_JobResult r = {0};
     ml_Frame f;
     bool ok;
 
-    while (poll(&pf, 1, 100) <= 0) {
+    /* Turns are counted: a machine that stood still did so for both. */
+    for (double waited = 0; poll(&pf, 1, TURN) <= 0; waited += TURN * 1e-3) {
         if (!ml_poll_cancel(cx)) {
             reap(w);
             return false;
         }
-        if (ml_clock() > deadline) {
+        if (waited > GREET_SECONDS) {
             reap(w);
             return ml_fail(cx, ML_E_NO_WORKER,
                            ML_TEXT(ml_format(cx,
@@ -333,7 +334,7 @@ static bool greeted(ml_Worker *w, ml_Ctx *cx)
                                              w->program, GREET_SECONDS)));
         }
     }
-    if (!ml_frame_receive(w->fd, deadline, &f)) {
+    if (!ml_frame_receive(w->fd, ml_clock() + GREET_SECONDS, &f)) {
         if (errno == EPROTO || errno == ETIMEDOUT)
             return nonsense(w, cx);
         return died(w, cx, &r) &&

@@ -170,7 +170,7 @@ static void frames_carry_descriptors(void **state)
     (void)state;
     ml_pack_str(&p, "body");
     assert_true(ml_frame_send(pair[0], 0, 42, &p, fds, 3));
-    assert_true(ml_frame_receive(pair[1], ml_clock() + 1, &f));
+    assert_true(ml_frame_receive(pair[1], ml_clock() + 60, &f));
     assert_int_equal(f.kind, 42);
     assert_int_equal(f.n_fds, 3);
     assert_int_equal(f.body.n, p.n);
@@ -203,7 +203,7 @@ static void a_frame_that_does_not_come_is_a_timeout(void **state)
     (void)state;
     assert_false(ml_frame_receive(pair[1], t + 0.1, &f));
     assert_int_equal(errno, ETIMEDOUT);
-    assert_true(ml_clock() - t > 0.09 && ml_clock() - t < 1);
+    assert_true(ml_clock() - t > 0.09 && ml_clock() - t < 60);
     assert_int_equal(write(pair[0], "half", 4), 4);
     assert_false(ml_frame_receive(pair[1], ml_clock() + 0.05, &f));
     assert_int_equal(errno, ETIMEDOUT);
@@ -235,7 +235,7 @@ static void *drain(void *user)
 {
     ml_Frame *f = user;
 
-    return ml_frame_receive(pair[1], ml_clock() + 10, f) ? user : NULL;
+    return ml_frame_receive(pair[1], ml_clock() + 60, f) ? user : NULL;
 }
 
 static void large_frames_pass_in_pieces(void **state)
@@ -249,7 +249,7 @@ static void large_frames_pass_in_pieces(void **state)
     for (int k = 0; k < 1 << 20; k++)
         ml_pack_u64(&p, (uint64_t)k * 77);
     pthread_create(&t, NULL, drain, &f);
-    assert_true(ml_frame_send(pair[0], ml_clock() + 10, 9, &p, NULL, 0));
+    assert_true(ml_frame_send(pair[0], ml_clock() + 60, 9, &p, NULL, 0));
     pthread_join(t, &ok);
     assert_non_null(ok);
     assert_int_equal(f.body.n, p.n);
@@ -360,7 +360,7 @@ static void random_bytes_are_no_frames_and_lose_no_descriptors(void **state)
             assert_int_equal(write(ends[0], noise, n), n);
         }
         shutdown(ends[0], SHUT_WR);
-        if (ml_frame_receive(ends[1], ml_clock() + 1, &f)) {
+        if (ml_frame_receive(ends[1], ml_clock() + 60, &f)) {
             ml_workset_free(ml_set_receive(ends[1], &f));
             ml_frame_free(&f);
         }

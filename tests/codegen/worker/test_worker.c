@@ -424,7 +424,7 @@ static void an_endless_loop_ends_at_its_limit(void **state)
     t = ml_clock();
     fails(x, &j, ML_E_WORKER_TIMEOUT, "run", "it did not end within 0.5 s");
     t = ml_clock() - t;
-    assert_true(t > 0.45 && t < 3);
+    assert_true(t > 0.45 && t < HANGS);
     succeeds(x, copy, CHECK);
     assert_true(x->r.cached); /* only the runner was replaced */
 }
@@ -447,7 +447,10 @@ static void a_slow_kernel_may_take_its_limit_for_every_call(void **state)
     assert_true(run_job(x, &j));
     for (size_t k = 0; k < x->r.n_samples; k++)
         j.run_limit = fmax(j.run_limit, 5 * x->r.samples[k]);
-    if (!run_job(x, &j))
+    /* a call on a busy machine may take five times what it took; not so each time */
+    for (int k = 0; k < 10 && !run_job(x, &j); k++)
+        assert_int_equal(x->r.code, ML_E_WORKER_TIMEOUT);
+    if (!x->r.ok)
         fail_msg("%s", x->r.message);
     assert_true(x->r.n_samples >= 2);
 }
@@ -510,7 +513,7 @@ static void a_worker_killed_while_idle_is_replaced_without_a_word(void **state)
     succeeds(x, copy, CHECK);
     pid = ml_worker_pid(x->w);
     kill(pid, SIGKILL);
-    usleep(20000);
+    wait_until_gone(pid);
     succeeds(x, copy, CHECK);
     assert_int_not_equal(ml_worker_pid(x->w), pid);
 }
@@ -526,7 +529,7 @@ static void a_worker_killed_at_work_fails_its_job_only(void **state)
     j = job_of(x, endless, CHECK);
     assert_true(ml_worker_send(x->w, x->cx, &j));
     assert_true(ml_worker_busy(x->w));
-    usleep(50000);
+    wait_until_busy(child_of(ml_worker_pid(x->w)));
     kill(ml_worker_pid(x->w), SIGKILL);
     assert_true(ml_worker_take(x->w, x->cx, &x->r));
     assert_false(x->r.ok);
@@ -535,22 +538,6 @@ static void a_worker_killed_at_work_fails_its_job_only(void **state)
     assert_non_null(strstr(x->r.message, "SIGKILL"));
     assert_false(ml_worker_busy(x->w));
     succeeds(x, copy, CHECK);
-}
-
-/* The child of a process, 0: none. */
-static int child_of(int pid)
-{
-    char path[64];
-    FILE *f;
-    int child = 0;
-
-    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
-    f = fopen(path, "r");
-    if (f && fscanf(f, "%d", &child) != 1)
-        child = 0;
-    if (f)
-        fclose(f);
-    return child;
 }
 
 static void a_runner_killed_idle_or_at_work_is_replaced(void **state)
@@ -565,12 +552,12 @@ static void a_runner_killed_idle_or_at_work_is_replaced(void **state)
     runner = child_of(ml_worker_pid(x->w));
     assert_true(runner > 0);
     kill(runner, SIGKILL);
-    usleep(20000);
+    wait_until_gone(runner);
     succeeds(x, copy, CHECK);
     assert_int_not_equal(child_of(ml_worker_pid(x->w)), runner);
     j = job_of(x, endless, CHECK);
     assert_true(ml_worker_send(x->w, x->cx, &j));
-    usleep(100000);
+    wait_until_busy(child_of(ml_worker_pid(x->w)));
     kill(child_of(ml_worker_pid(x->w)), SIGKILL);
     assert_true(ml_worker_take(x->w, x->cx, &x->r));
     assert_int_equal(x->r.code, ML_E_WORKER_CRASHED);
@@ -590,22 +577,12 @@ static void a_worker_that_is_ended_takes_its_runner_with_it(void **state)
     succeeds(x, copy, CHECK);
     j = job_of(x, endless, CHECK);
     assert_true(ml_worker_send(x->w, x->cx, &j));
-    usleep(50000);
     runner = child_of(ml_worker_pid(x->w));
     assert_true(runner > 0);
+    wait_until_busy(runner);
     ml_worker_kill(x->w);
     assert_int_equal(ml_worker_pid(x->w), 0);
-    for (int k = 0; k < 100 && kill(runner, 0) == 0; k++)
-        usleep(10000);
-    if (kill(runner, 0) == 0) { /* perhaps a zombie that nobody has taken away */
-        char path[64], line[512];
-        FILE *f;
-        snprintf(path, sizeof path, "/proc/%d/stat", runner);
-        f = fopen(path, "r");
-        assert_true(f == NULL || (fgets(line, sizeof line, f) && strstr(line, ") Z ")));
-        if (f)
-            fclose(f);
-    }
+    wait_until_gone(runner); /* perhaps a zombie that nobody has taken away */
 }
 
 /* ---------------------------------------------------------------- Ctrl-C */
@@ -633,14 +610,15 @@ static void the_cancel_flag_ends_a_run_at_once(void **state)
     ml_ctx_set_cancel(x->cx, &cancelled);
     sigemptyset(&sa.sa_mask);
     sigaction(SIGALRM, &sa, &old);
-    setitimer(ITIMER_REAL, &timer, NULL);
     j = job_of(x, endless, CHECK);
+    j.run_limit = 2 * HANGS;
     t = ml_clock();
+    setitimer(ITIMER_REAL, &timer, NULL);
     assert_false(ml_worker_run(x->w, x->cx, &j, &x->r));
     t = ml_clock() - t;
     sigaction(SIGALRM, &old, NULL);
     assert_int_equal(ml_error(x->cx)->code, ML_E_INTERRUPTED);
-    assert_true(t > 0.15 && t < 0.5); /* 0.3 s after the flag */
+    assert_true(t > 0.15 && t < HANGS);
     cancelled = 0;
     ml_error_clear(x->cx);
     succeeds(x, copy, CHECK);
@@ -698,7 +676,7 @@ static void programs_that_are_no_workers_are_told(void **state)
     fclose(f);
     t = ml_clock();
     no_worker(x, path, "does not serve as worker (no sign of life within 5 s)");
-    assert_true(ml_clock() - t < 8);
+    assert_true(ml_clock() - t < HANGS);
     no_worker(x, dir, "");
     unlink(path);
     rmdir(dir);

@@ -8,14 +8,20 @@
 #include "moonloop/codegen/worker/set.h"
 #include "moonloop/codegen/worker/worker.h"
 
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+/* Seconds that only what would never end takes: a busy machine fails no test. */
+#define HANGS 60
 
 typedef struct Fix {
     ml_Ctx *cx;
@@ -153,6 +159,78 @@ static inline void fails(Fix *x, const ml_Job *j, ml_ErrorCode code, const char 
     if (x->r.code != code || !ml_streq(x->r.phase, phase) ||
         strstr(x->r.message, part) == NULL || strchr(x->r.message, '\n'))
         fail_msg("%s, %s: %s", ml_error_code(x->r.code), x->r.phase, x->r.message);
+}
+
+/* The child of a process, 0: none. */
+static inline int child_of(int pid)
+{
+    char path[64];
+    FILE *f;
+    int child = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+    f = fopen(path, "r");
+    if (f && fscanf(f, "%d", &child) != 1)
+        child = 0;
+    if (f)
+        fclose(f);
+    return child;
+}
+
+/* The processor time of a process and its threads in seconds; 0: it is not there. */
+static inline double used_by(int pid)
+{
+    char path[64], line[1024];
+    unsigned long long user = 0, kernel = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    f = fopen(path, "r");
+    if (f && fgets(line, sizeof line, f) && strrchr(line, ')'))
+        sscanf(strrchr(line, ')') + 1,
+               " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &kernel);
+    if (f)
+        fclose(f);
+    return (double)(user + kernel) / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* A process that is not there, or has ended with all its threads and was not waited for. */
+static inline bool is_gone(int pid)
+{
+    char path[64], line[1024];
+    FILE *f;
+    int threads = 0;
+    bool gone = true;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    f = fopen(path, "r");
+    if (f && fgets(line, sizeof line, f) && strrchr(line, ')'))
+        gone = strchr("ZX", strrchr(line, ')')[2]) != NULL &&
+               sscanf(strrchr(line, ')') + 1,
+                      " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+                      "%*d %d",
+                      &threads) == 1 &&
+               threads <= 1;
+    if (f)
+        fclose(f);
+    return gone;
+}
+
+static inline void wait_until_gone(int pid)
+{
+    for (double t = ml_clock(); !is_gone(pid); poll(NULL, 0, 2))
+        if (ml_clock() > t + HANGS)
+            fail_msg("process %d does not end", pid);
+}
+
+/* Until a process is at work on what never ends: it has used a fifth of a second more. */
+static inline void wait_until_busy(int pid)
+{
+    double before = used_by(pid);
+
+    for (double t = ml_clock(); used_by(pid) < before + 0.2; poll(NULL, 0, 2))
+        if (ml_clock() > t + HANGS)
+            fail_msg("process %d does nothing", pid);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fix_up, fix_down)
