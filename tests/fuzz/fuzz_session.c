@@ -343,7 +343,7 @@ static _Noreturn void start(const char *program, int in, int out)
     dup2(out, STDOUT_FILENO);
     dup2(out, STDERR_FILENO);
     setrlimit(RLIMIT_CPU, &cpu);
-    alarm(3 * SECONDS);
+    alarm(15 * SECONDS);
     execl(program, program, "--keep-going", "--safe", "--no-init", "--private",
           (char *)NULL);
     _exit(127);

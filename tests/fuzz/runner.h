@@ -16,7 +16,7 @@ enum {
     FZ_PAGE = 4096,
     FZ_ROOM = 4 * FZ_PAGE, /* of a slot */
     FZ_SLOTS = 32,
-    FZ_SECONDS = 20 /* that a program may take */
+    FZ_SECONDS = 60 /* that a program may take */
 };
 
 typedef enum FzSaid {

@@ -24,7 +24,7 @@ static void campaign(const char *pass, uint64_t seed, double seconds)
     FzStats stats = {.prims = calloc(ml_n_primitives, sizeof(FzCount))};
     double start = now();
 
-    for (int64_t k = 0; k < 10000 && now() - start < seconds; k++) {
+    for (int64_t k = 0; k < 10000 && (k < 50 || now() - start < seconds); k++) {
         FzTrial t = fz_trial(seed, k);
         ml_Text out = {0};
 
