@@ -11,7 +11,7 @@
 # limit where it was that, and what they do then counts: a machine may be too busy for a test. It is told as
 # `again NAME: failed beside others, passed alone`. No load excuses a sanitizer's report or a crash, and
 # where more than ML_AGAIN (8) failed none is run again: that is no disturbance.
-# From the environment: ML_LIMIT seconds for each program (300), ML_JOBS, ML_BUILT=no when the
+# From the environment: ML_LIMIT seconds for each program (900), ML_JOBS, ML_BUILT=no when the
 # build broke, ML_SAN the sanitizers, ML_SUPP another suppression file.
 set -u
 
@@ -79,7 +79,7 @@ stem_of() { # OUT PROGRAM: of its files
 
 run_one() { # OUT PROGRAM: runs it and leaves NAME.log, NAME.sum and, after a failure, NAME.bad
     local out=$1 prog=$2 name stem status started ms counts passed failed skipped list why=''
-    local limit=${ML_LIMIT:-300}
+    local limit=${ML_LIMIT:-900}
     name=$(name_of "$out" "$prog") stem=$(stem_of "$out" "$prog")
 
     started=$(date +%s%N)
@@ -137,7 +137,7 @@ crashed() { # STEM
 }
 
 run_again() { # OUT PROGRAM: alone
-    local name stem limit=${ML_LIMIT:-300}
+    local name stem limit=${ML_LIMIT:-900}
     name=$(name_of "$@") stem=$(stem_of "$@")
     grep -q '^failed .*: over the time limit' "$stem.sum" && limit=$((3 * limit))
     mv "$stem.log" "$stem.first.log"

@@ -10,8 +10,8 @@ mkfifo "$TMPDIR/never" || exit 1
 export HOME=$TMPDIR/home
 unset NO_COLOR CLICOLOR_FORCE COLORTERM COLUMNS LINES TMUX INPUTRC MOONLOOP_TARGET XDG_CONFIG_HOME XDG_STATE_HOME
 flags=()    # of each session, for `run` and `typed`
-limit=120   # seconds until one counts as hanging
-patience=60 # seconds that are waited for something; only what fails takes them
+limit=250    # seconds until one counts as hanging: no test is about how fast a machine is
+patience=120 # seconds that are waited for something; only what fails takes them
 
 # Of a chain `a && b && c` the clause that failed is the last one that ran. Each command notes itself as
 # LINE: COMMAND, by how deep in functions it stands, and the one before it there. (A subshell notes
@@ -38,7 +38,7 @@ verdict() { # NAME: ok when the command before it was
         echo "not ok $1"
         explain "${ran_before[${#BASH_SOURCE[@]} - 1]}"
         why | tail -n 60 | sed 's/^/    |/'
-        patience=15 # the rest will hardly go better
+        patience=20 # the rest will hardly go better
     fi
 }
 run() { # ARGUMENTS, standard input from the caller: leaves status, out, err

@@ -94,7 +94,7 @@ def main(a: T.handle, b: T.handle):
             vi = T.axis.spatial(n, i)
             B[vi] = A[vi] + T.float32(1)
 E
-timeout 60 "$ml" --keep-going >out 2>err <<'E'
+timeout "$limit" "$ml" --keep-going >out 2>err <<'E'
 :open any.py
 split("i", {auto, 4})
 :check
@@ -126,7 +126,7 @@ typed ':open wide.py' 'split("i", {auto, 8})' ':tree' ':block B' 'print(focus():
 verdict 'shows extents without their type'
 
 # ---- ways out
-timeout 60 "$ml" --keep-going >out 2>err <<'E'
+timeout "$limit" "$ml" --keep-going >out 2>err <<'E'
 s = schedule(workload.matmul(64, 64, 64))
 split("j", {4, auto}) split("k", {auto, 16}) reorder("j_0", "k_0", "i", "k_1", "j_1");
 cache_read("C", "A", "global") compute_at("A_global", "k_0");
@@ -138,7 +138,7 @@ E
 verdict 'promises no cooperation where there is no reduction'
 
 # ---- where a line is wrong
-timeout 60 "$ml" --keep-going >out 2>err <<'E'
+timeout "$limit" "$ml" --keep-going >out 2>err <<'E'
 split"j", {auto, 16})
 x = = 1 + 2
 x = 1 ) 2
@@ -147,7 +147,7 @@ E
 verdict 'points at a token only where no other looks the same'
 
 # ---- names of versions
-timeout 60 "$ml" --keep-going >out 2>err <<'E'
+timeout "$limit" "$ml" --keep-going >out 2>err <<'E'
 s = schedule(workload.matmul(64, 64, 64))
 split("i", {auto, 4});
 :branch wide
@@ -236,7 +236,7 @@ verdict 'gives a script its arguments'
 run --safe -e 'print(io, os.execute, os.remove, debug, package.loadlib)' </dev/null
 [ "$status" = 0 ] && [ "$(cat out)" = $'nil\tnil\tnil\tnil\tnil' ]
 verdict 'takes away with --safe what reaches beyond the session'
-echo 'print(6 * 7)' | timeout 60 "$ml" - >out 2>err
+echo 'print(6 * 7)' | timeout "$limit" "$ml" - >out 2>err
 [ $? = 0 ] && [ "$(cat out)" = 42 ]
 verdict 'runs - as Lua from standard input'
 echo 'greeting = "hello"' >init.lua
@@ -260,7 +260,7 @@ verdict 'explains an illegal step with the marked source, and ends with 1'
 typed "$matmul" 'parallel("k")' 'print("after")'
 [ "$status" = 1 ] && ! grep -q after out
 verdict 'stops session text at the first error'
-printf '%s\n' "$matmul" 'parallel("k")' 'print("after")' | timeout 60 "$ml" --keep-going >out 2>err
+printf '%s\n' "$matmul" 'parallel("k")' 'print("after")' | timeout "$limit" "$ml" --keep-going >out 2>err
 [ $? = 1 ] && grep -q after out
 verdict 'goes on with --keep-going, and still ends with 1'
 typed "$matmul" 'assert(false, "a test")'
@@ -276,7 +276,7 @@ typed "$matmul" 'split("j", {auto, 16}) parallel("k")' ':versions' ':goto failed
 [ "$status" = 1 ]
 verdict 'takes a failed line back as a whole'
 printf '%s\n' "$matmul" 'split("j", {auto, 16}) parallel("k")' 'print(s:version())' ':goto failed' 'print(s:version())' |
-    timeout 60 "$ml" --keep-going >out 2>err
+    timeout "$limit" "$ml" --keep-going >out 2>err
 grep -q '^0$' out && grep -q '^1$' out && grep -q 'marked `failed`' err
 verdict 'keeps what a failed line had done under a mark'
 typed "$matmul" 'split("j", {auto, 16});' 'reorder("i", "j_0", "k", "j_1");' ':undo' 'print(s:version())' ':undo' ':redo' \
@@ -289,7 +289,7 @@ verdict 'redirects what a command prints'
 run -e "print(moon.cmd('set', 'echo').ok)" </dev/null
 [ "$status" = 0 ] && [ "$(cat out)" = true ]
 verdict 'gives every command as a function'
-printf '%s\n' "$matmul" 'split("j", {auto, 16})' | timeout 60 "$ml" -i --no-init --private >out 2>&1
+printf '%s\n' "$matmul" 'split("j", {auto, 16})' | timeout "$limit" "$ml" -i --no-init --private >out 2>&1
 [ $? = 0 ] && grep -q '^> s = schedule' out && grep -q '^matmul v0> split("j", {auto, 16})$' out
 verdict 'echoes prompts and lines with -i and no terminal'
 printf '%s\n' ':set echo brief' 'one = 1' 'print(one + 1)' >lines.mls
@@ -302,15 +302,15 @@ run tool a </dev/null
 verdict 'runs a file without a suffix that begins with #! as Lua'
 
 # ---- programs
-printf '%s\n' ":open $examples/matmul.py" ':show > a.py' | timeout 60 "$ml" >out 2>err &&
-    printf '%s\n' ':open a.py' ':show > b.py' | timeout 60 "$ml" >>out 2>>err && [ -s a.py ] && cmp a.py b.py >>out
+printf '%s\n' ":open $examples/matmul.py" ':show > a.py' | timeout "$limit" "$ml" >out 2>err &&
+    printf '%s\n' ':open a.py' ':show > b.py' | timeout "$limit" "$ml" >>out 2>>err && [ -s a.py ] && cmp a.py b.py >>out
 verdict 'prints a program that reads back to the same text'
 typed "$matmul" 'split("j", {auto, 16});' 'vectorize("j_1");' ':save mm.lua' ':save mm.json' ':save mm.py'
 [ "$status" = 0 ] && run mm.lua </dev/null && [ "$status" = 0 ] && run -e ':open mm.json' -e ':show' </dev/null && [ "$status" = 0 ] &&
     cp out json.out && run -e ':open mm.py' -e ':show' </dev/null && [ "$status" = 0 ] && grep -q vectorized out && cmp out json.out
 verdict 'saves a version as a script, as JSON, as a program, and takes each back'
 if command -v lua5.4 >lua.path && [ -e "$ML_OUT/moonloop.so" ] && [ -z "${ML_SAN:-}" ]; then
-    LUA_CPATH="$ML_OUT/?.so" timeout 60 lua5.4 -e 'local m = require"moonloop"; local s = m.schedule(m.workload.matmul(32, 32, 32));
+    LUA_CPATH="$ML_OUT/?.so" timeout "$limit" lua5.4 -e 'local m = require"moonloop"; local s = m.schedule(m.workload.matmul(32, 32, 32));
         s:split("i", {m.auto, 8}); print(m.check(s).ok)' >out 2>err
     [ $? = 0 ] && [ "$(cat out)" = true ]
     verdict 'is a module of a stock lua5.4'
@@ -397,7 +397,7 @@ if [ -c /dev/full ]; then
     "$ml" --help-all >/dev/full 2>err </dev/null
     [ $? = 1 ] && grep -qi 'no space' err
     verdict 'ends with 1 when standard output is full'
-    timeout 60 "$ml" -e 'for k = 1, 100000 do print(k) end' >/dev/full 2>err </dev/null
+    timeout "$limit" "$ml" -e 'for k = 1, 100000 do print(k) end' >/dev/full 2>err </dev/null
     [ $? = 1 ] && grep -qi 'no space' err
     verdict 'ends with 1 when print finds no space'
     typed "$matmul" ':show > /dev/full'
@@ -408,69 +408,62 @@ if [ -c /dev/full ]; then
     verdict 'tells of a place that cannot be saved to'
 fi
 set -o pipefail
-timeout 60 "$ml" -e 'for k = 1, 1e7 do print(k) end' 2>err </dev/null | head -n 1 >out
+timeout "$limit" "$ml" -e 'for k = 1, 1e7 do print(k) end' 2>err </dev/null | head -n 1 >out
 [ $? = 141 ] && [ "$(cat out)" = 1 ] && [ ! -s err ]
 verdict 'ends quietly with 141 when the pipe is closed'
-timeout 60 "$ml" -e 'for k = 1, 1000 do moon.cmd("set") end' -e ':help-all' -e 'for k = 1, 300 do io.write(("x"):rep(1000)) end' \
+timeout "$limit" "$ml" -e 'for k = 1, 1000 do moon.cmd("set") end' -e ':help-all' -e 'for k = 1, 300 do io.write(("x"):rep(1000)) end' \
     2>err </dev/null | true
 [ "${PIPESTATUS[0]}" != 4 ]
 verdict 'does not crash when io.write has no reader'
-timeout 60 "$ml" -e '!yes | head -n 1' >out 2>err </dev/null
+timeout "$limit" "$ml" -e '!yes | head -n 1' >out 2>err </dev/null
 [ $? = 0 ] && [ "$(cat out)" = y ] && [ ! -s err ]
 verdict 'leaves the signal of a closed pipe to what it starts'
-printf '%s\n' "$matmul" ':show' ':show' | timeout 60 "$ml" 2>err | true
+printf '%s\n' "$matmul" ':show' ':show' | timeout "$limit" "$ml" 2>err | true
 [ "${PIPESTATUS[1]}" != 4 ]
 verdict 'survives a reader that is not there'
 set +o pipefail
 run </dev/null
 [ "$status" = 0 ] && [ ! -s out ] && [ ! -s err ]
 verdict 'does nothing for no input'
-timeout 60 "$ml" <&- >out 2>err
+timeout "$limit" "$ml" <&- >out 2>err
 [ $? -lt 4 ]
 verdict 'survives a closed standard input'
-timeout 60 "$ml" -e 'print(1)' >&- 2>err </dev/null
+timeout "$limit" "$ml" -e 'print(1)' >&- 2>err </dev/null
 [ $? = 1 ]
 verdict 'ends with 1 for a closed standard output'
 for variable in TERM=dumb TERM= TERM=vt100 TERM=nonsense LANG=C LC_ALL=C LC_ALL=nowhere; do
-    printf '%s\n' "$matmul" 'split("j", {auto, 16})' ':check' | env "$variable" timeout 60 "$ml" >out 2>err
+    printf '%s\n' "$matmul" 'split("j", {auto, 16})' ':check' | env "$variable" timeout "$limit" "$ml" >out 2>err
     [ $? = 0 ] && grep -q '^\[1\] split  j → j_0\[4\] j_1\[16\]' out
     verdict "prints the same with $variable in a pipe"
 done
-printf '%s\n' "$matmul" 'split("j", {auto, 16})' | timeout 60 "$ml" --ascii >out 2>err
+printf '%s\n' "$matmul" 'split("j", {auto, 16})' | timeout "$limit" "$ml" --ascii >out 2>err
 [ $? = 0 ] && ! LC_ALL=C grep -q '[^ -~	]' out err && grep -q 'j -> j_0' out
 verdict 'prints nothing outside ASCII with --ascii'
-printf '%s\n' "$matmul" 'split("j", {auto, 16})' | timeout 60 "$ml" --color=always >out 2>err
-grep -q $'\x1b\[' out && printf '%s\n' "$matmul" 'split("j", {auto, 16})' | NO_COLOR=1 CLICOLOR_FORCE=1 timeout 60 "$ml" >out 2>err &&
+printf '%s\n' "$matmul" 'split("j", {auto, 16})' | timeout "$limit" "$ml" --color=always >out 2>err
+grep -q $'\x1b\[' out && printf '%s\n' "$matmul" 'split("j", {auto, 16})' | NO_COLOR=1 CLICOLOR_FORCE=1 timeout "$limit" "$ml" >out 2>err &&
     ! grep -q $'\x1b' out err
 verdict 'colours when told to, and not with NO_COLOR'
-printf '%s\n' "$matmul" 'print(1)' | HOME=/nowhere XDG_STATE_HOME=/proc/none timeout 60 "$ml" -i >out 2>err
+printf '%s\n' "$matmul" 'print(1)' | HOME=/nowhere XDG_STATE_HOME=/proc/none timeout "$limit" "$ml" -i >out 2>err
 [ $? = 0 ] && grep -q '^1$' out
 verdict 'runs without a home'
-printf '%s\n' "$matmul" 'print(1)' | env -i timeout 60 "$ml" >out 2>err
+printf '%s\n' "$matmul" 'print(1)' | env -i timeout "$limit" "$ml" >out 2>err
 [ $? = 0 ] && grep -q '^1$' out
 verdict 'runs with an empty environment'
 for k in 1 2; do
     printf '%s\n' "$matmul" 'split("j", {auto, 16})' ':set echo tree' 'reorder("i", "j_0", "k", "j_1")' ':show' ':trace' ':check' |
-        timeout 60 "$ml" 2>&1 | sed 's/[0-9.]* ms$//' >same.$k
+        timeout "$limit" "$ml" 2>&1 | sed 's/[0-9.]* ms$//' >same.$k
 done
 cmp same.1 same.2 >out 2>err && [ -s same.1 ]
 verdict 'prints the same twice'
 
-# ---- ending: a fifo keeps the program waiting; the deadline is that of the loop
-waits_for() { # CONDITION...: until it holds, 20 s at most
-    local end=$(($(date +%s) + 20))
-    until "$@"; do
-        [ "$(date +%s)" -lt "$end" ] || return 1
-        sleep 0.02
-    done
-}
+# ---- ending
 ended_by() { # SIGNAL ARGUMENTS...: starts the program, sends the signal when it has printed
     local signal=$1 pid
     shift
     : >out
     bash -c 'trap - INT; exec "$@"' sh "$ml" "$@" >out 2>err </dev/null &
     pid=$!
-    waits_for grep -q ready out || { kill -9 $pid; return 1; }
+    within grep -q ready out || { kill -9 $pid; return 1; }
     kill -s "$signal" $pid
     wait $pid 2>>err
     status=$?
@@ -496,6 +489,6 @@ verdict 'tells of names without the global moon'
 typed 'error("\27[2Jboom")'
 [ "$status" = 1 ] && grep -q '\\27\[2Jboom' err && ! LC_ALL=C grep -q "$(printf '\033')" err
 verdict 'shows control characters of an error by their numbers'
-printf 'x\001\033[2J = 3\n:open "\033[2J"\n' | timeout 60 "$ml" --keep-going >out 2>err
+printf 'x\001\033[2J = 3\n:open "\033[2J"\n' | timeout "$limit" "$ml" --keep-going >out 2>err
 grep -q 'x??\[2J = 3' err && ! LC_ALL=C grep -q "$(printf '\033')" err
 verdict 'shows control characters of a line as question marks'

@@ -6,7 +6,7 @@
 typed() { # WIDTH LINES...
     local width=$1
     shift
-    printf '%s\n' "$@" | timeout 60 "$MOONLOOP" --keep-going --width "$width" $ascii >out 2>err
+    printf '%s\n' "$@" | timeout "$limit" "$MOONLOOP" --keep-going --width "$width" $ascii >out 2>err
     status=$?
 }
 ascii=

@@ -6,7 +6,7 @@
 read -ra cc <<<"${CC:-gcc}" # it may be `ccache gcc`
 
 why() { cat text err 2>/dev/null; }
-run() { timeout 120 "$MOONLOOP" "$1" >text 2>err; }
+run() { timeout "$limit" "$MOONLOOP" "$1" >text 2>err; }
 
 echo 'local ok, e = pcall(moon.build, moon.workload.matmul(2, 2, 2)) print(ok or e.code)' >probe.lua
 run probe.lua
@@ -186,7 +186,7 @@ for s in o so s ll c h; do
     echo old >"full.$s"
     # in this process: a worker shares memory by a file
     echo "local k = moon.build(moon.open 'f.py', {inprocess = true}) local ok, e = pcall(k.save, k, 'full.$s') print(ok or e.code)" >full.lua
-    in_no_room() { (trap "" XFSZ && ulimit -f 0 && timeout 120 "$MOONLOOP" --private full.lua 2>&1); }
+    in_no_room() { (trap "" XFSZ && ulimit -f 0 && timeout "$limit" "$MOONLOOP" --private full.lua 2>&1); }
     in_no_room | cat >text
     grep -qE '^(no-space|no-file|codegen-failed)$' text && [ "$(cat "full.$s")" = old ] && [ -z "$(find . -name 'full*new*')" ]
     verdict "where nothing can be written the old .$s stays"

@@ -32,7 +32,7 @@ done
 # The history is read by any version, whoever wrote to it last.
 mkdir -p "$XDG_STATE_HOME/moonloop" && cp history "$XDG_STATE_HOME/moonloop/history"
 if command -v script >/dev/null && script -qc true seen </dev/null >/dev/null 2>&1; then
-    printf ':history 20\nprint("new\\\\n")\n:quit\n' | TERM=dumb timeout 60 script -qc "$ml --no-init" seen >out 2>err
+    printf ':history 20\nprint("new\\\\n")\n:quit\n' | TERM=dumb timeout "$limit" script -qc "$ml --no-init" seen >out 2>err
     tr -d '\r' <seen | grep -qF '    3  for k = 1, 2 do' && tr -d '\r' <seen | grep -qF '       end' &&
         tr -d '\r' <seen | grep -qF '    4  print("back\\slash \n", "ü ×")' &&
         head -n "$(wc -l <history)" "$XDG_STATE_HOME/moonloop/history" | cmp -s - history &&

@@ -86,7 +86,7 @@ assert(not ok and e.code == "bad-argument" and e.message:find("no function more"
 local one = moon.check(schedule(workload.matmul(8, 8, 8)))
 assert(one.functions.main.ok and one.outside == one.functions.main.outside)
 E
-timeout 60 "$MOONLOOP" -b all.lua >out 2>err
+timeout "$limit" "$MOONLOOP" -b all.lua >out 2>err
 verdict 'moon.check checks each function and tells of each'
 cat >any.py <<'E'
 @T.prim_func
@@ -183,7 +183,7 @@ _PROMPT = function() return {} end
 _PROMPT, _PROMPT2 = nil, nil
 6
 E
-timeout 60 "$MOONLOOP" -i --no-init <lines 2>err | tail -n +2 | sed 's/\x1b\[[01]m/@/g' >out
+timeout "$limit" "$MOONLOOP" -i --no-init <lines 2>err | tail -n +2 | sed 's/\x1b\[[01]m/@/g' >out
 diff out - >>err <<'E'
 > _PROMPT = "my> "
 my> print(

@@ -54,13 +54,9 @@ exec 9<>in
 "$ml" --keep-going <in >out 2>err &
 session=$!
 say() { printf '%s\n' "$@" >&9; }
+there_or_over() { grep -q -- "$1" "$2" || ! kill -0 "$session" 2>/dev/null; }
 await() { # PATTERN FILE: until it is there
-    for _ in $(seq 600); do
-        grep -q -- "$1" "$2" && return 0
-        kill -0 "$session" 2>/dev/null || return 1
-        sleep 0.1
-    done
-    return 1
+    within there_or_over "$@" && grep -q -- "$1" "$2"
 }
 children() { cat "/proc/$session/task/$session/children" 2>/dev/null; }
 say 's = schedule(workload.matmul(128, 128, 128))' ':tune --background --trials 100000 --db r.db' 'print("began")'
@@ -72,14 +68,8 @@ if grep -q 'no-target' err; then
     wait "$session"
     exit 0
 fi
-searching() { # until the job has told how far it is
-    for _ in $(seq 300); do
-        say ':jobs' 'print("looked")'
-        grep -q 'trials .*/s .*best' out && return 0
-        sleep 0.2
-    done
-    return 1
-}
+looks() { say ':jobs' && grep -q 'trials .*/s .*best' out; }
+searching() { within looks; } # until the job has told how far it is
 searching
 verdict 'a running search tells how far it is'
 say ':stop' ':jobs --wait' 'print("stopped")'
@@ -112,13 +102,8 @@ say ':quit'
 wait "$session"
 status=$?
 exec 9>&-
-gone() {
-    for _ in $(seq 100); do
-        kill -0 "$pid" 2>/dev/null || return 0
-        sleep 0.1
-    done
-    return 1
-}
+is_gone() { ! kill -0 "$pid" 2>/dev/null; }
+gone() { within is_gone; }
 [ "$status" -le 1 ] && gone
 verdict 'jobs end with their session'
 

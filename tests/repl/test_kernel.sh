@@ -6,7 +6,7 @@
 read -ra cc <<<"${CC:-gcc}" # it may be `ccache gcc`
 
 why() { cat text err 2>/dev/null; }
-run() { timeout 120 "$MOONLOOP" "$1" >text 2>err; }
+run() { timeout "$limit" "$MOONLOOP" "$1" >text 2>err; }
 
 echo 'local ok, e = pcall(moon.build, moon.workload.matmul(2, 2, 2)) print(ok or e.code)' >probe.lua
 run probe.lua
@@ -181,7 +181,7 @@ mkdir empty bad
 printf '#!/bin/sh\necho "no such thing" >&2\necho more >&2\nexit 3\n' >bad/cc
 chmod +x bad/cc
 timeout=$(command -v timeout)
-(PATH=$PWD/empty "$timeout" 60 "$MOONLOOP" fail.lua >text 2>err)
+(PATH=$PWD/empty "$timeout" "$limit" "$MOONLOOP" fail.lua >text 2>err)
 grep -q '^not-supported.g.so: cc, which links shared libraries, cannot be started' text && grep -q '^no-file.none/g.so cannot be written' text
 verdict 'without cc the error says so'
 (PATH=$PWD/bad:$PATH run fail.lua)

@@ -6,7 +6,7 @@
 why() { cat why 2>/dev/null; }
 
 for kind in man html bash zsh fish; do
-    timeout 280 "$MOONLOOP" --manual=$kind >manual.$kind 2>why
+    timeout "$limit" "$MOONLOOP" --manual=$kind >manual.$kind 2>why
     verdict "writes $kind"
 done
 "$MOONLOOP" --manual=pdf >out 2>why

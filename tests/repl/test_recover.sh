@@ -79,18 +79,18 @@ killed_at() { # K
     local n
     n=$(grep -c '^at' out)
     [ "$(saves)" = 1 ] || return 1
-    { printf '%s\n' ':recover' 'print("THE END")' "${shown[@]}"; } | timeout 60 "$ml" -i >got 2>got.err || return 1
+    { printf '%s\n' ':recover' 'print("THE END")' "${shown[@]}"; } | timeout "$limit" "$ml" -i >got 2>got.err || return 1
     grep -q '^brought back' got && [ "$(saves)" = 0 ] || return 1
     keeps_nothing_but got >got.tail
     for k in "$n" $((n + 1)) $((n - 1)); do # the line at work may be there or not
         [ "$k" -ge 2 ] || continue
-        { to_line "$k"; printf '%s\n' 'print("THE END")' "${shown[@]}"; } | timeout 60 "$ml" -i --private >want 2>/dev/null
+        { to_line "$k"; printf '%s\n' 'print("THE END")' "${shown[@]}"; } | timeout "$limit" "$ml" -i --private >want 2>/dev/null
         keeps_nothing_but want | sed '/^matmul.*> print("THE END")$/d' >want.tail
         cmp -s got.tail want.tail && return 0
         # commands without a mark of their own, behind the k-th line
         for more in 1 2 3 4 5; do # from parallel("i_0") to :goto wide
             { awk -v k="$k" -v more="$more" '{ print } /"at / { n++ } n >= k && m++ == more { exit }' lines
-              printf '%s\n' 'print("THE END")' "${shown[@]}"; } | timeout 60 "$ml" -i --private >want 2>/dev/null
+              printf '%s\n' 'print("THE END")' "${shown[@]}"; } | timeout "$limit" "$ml" -i --private >want 2>/dev/null
             keeps_nothing_but want >want.tail
             cmp -s got.tail want.tail && return 0
         done
@@ -215,7 +215,7 @@ grep -q "^700:$kept$" out && grep -q "^600:$kept/.*\.autosave$" out && [ "$(save
 verdict 'folder and file are for the user alone'
 for how in --private --batch; do
     forget
-    printf '%s\n' "${steps[@]}" "!ls $XDG_STATE_HOME" | timeout 60 "$ml" -i "$how" >out 2>&1
+    printf '%s\n' "${steps[@]}" "!ls $XDG_STATE_HOME" | timeout "$limit" "$ml" -i "$how" >out 2>&1
     ! grep -q moonloop/ out && ! grep -q 'not saved' out && [ ! -e "$kept" ]
     verdict "with $how nothing is kept"
 done
@@ -289,12 +289,12 @@ fi
 
 # ---- where nothing can be written
 forget
-printf '%s\n' "${steps[@]}" 'vectorize("j_1")' | XDG_STATE_HOME=/proc/none timeout 60 "$ml" -i >out 2>err
+printf '%s\n' "${steps[@]}" 'vectorize("j_1")' | XDG_STATE_HOME=/proc/none timeout "$limit" "$ml" -i >out 2>err
 [ $? = 0 ] && [ "$(grep -c 'nothing is autosaved' err)" = 1 ] && grep -q '^\[3\] vectorize' out
 verdict 'a home that cannot be written is one note, and the session goes on'
 big=$(printf 's:annotate("C", "note%d", ("x"):rep(4000)); ' 1 2 3 4 5 6 7 8)
 (ulimit -f 8 && printf '%s\n' "${steps[@]}" ':set echo off' "$big" 'unroll("j_1")' 'print("end " .. focus():version())' |
-    timeout 60 "$ml" -i 2>&1 | cat >all)
+    timeout "$limit" "$ml" -i 2>&1 | cat >all)
 grep -q '^end 11$' all && [ "$(grep -c 'nothing is autosaved from here on' all)" = 1 ] && [ "$(saves)" = 0 ]
 verdict 'a file that may not grow is one note, and the session goes on'
 
@@ -340,18 +340,18 @@ print("twice v3> no prompt")
 :tree
 :record two.transcript stop
 E
-timeout 60 "$ml" -i <session >out 2>err
+timeout "$limit" "$ml" -i <session >out 2>err
 [ $? = 0 ] && ! grep -q ':tree' one.transcript && grep -q ':tree' two.transcript && ! grep -q 'outside$' two.transcript | grep -v echo &&
-    grep -q '^wrote one.transcript: ' out && timeout 60 "$ml" --transcript one.transcript two.transcript >out 2>err
+    grep -q '^wrote one.transcript: ' out && timeout "$limit" "$ml" --transcript one.transcript two.transcript >out 2>err
 verdict 'transcripts hold the session from its first line, and replay'
 rm -f one.transcript two.transcript private.cast && forget
-sed -e 's/:record stop/&\n:record private.cast\nprint(6 * 7)\n:record stop/' session | timeout 60 "$ml" --private -i >out 2>err
-[ $? = 0 ] && [ ! -e "$kept" ] && grep -q '"42' private.cast && timeout 60 "$ml" --transcript one.transcript two.transcript >out 2>err
+sed -e 's/:record stop/&\n:record private.cast\nprint(6 * 7)\n:record stop/' session | timeout "$limit" "$ml" --private -i >out 2>err
+[ $? = 0 ] && [ ! -e "$kept" ] && grep -q '"42' private.cast && timeout "$limit" "$ml" --transcript one.transcript two.transcript >out 2>err
 verdict 'with --private too, where nothing else is kept'
-sed 's/^split/:set echo brief\n&/' session | timeout 60 "$ml" --width 70 -i >out 2>err
-head -n 1 two.transcript | grep -qx '\$ moonloop -i --width 70' && timeout 60 "$ml" --transcript two.transcript >out 2>err
+sed 's/^split/:set echo brief\n&/' session | timeout "$limit" "$ml" --width 70 -i >out 2>err
+head -n 1 two.transcript | grep -qx '\$ moonloop -i --width 70' && timeout "$limit" "$ml" --transcript two.transcript >out 2>err
 verdict 'of another width too'
-printf '%s\n' ':record r.cast' 'print(6 * 7)' ':record stop' | timeout 60 "$ml" -i >out 2>err
+printf '%s\n' ':record r.cast' 'print(6 * 7)' ':record stop' | timeout "$limit" "$ml" -i >out 2>err
 head -n 1 r.cast | grep -qE '^\{"version": 2, "width": 100, "height": [0-9]+, "timestamp": [0-9]+, "env": \{"TERM": "[^"]*"\}\}$' &&
     grep -qE '^\[[0-9.]+, "o", "> print\(6 \* 7\)\\u000d\\n"\]$' r.cast && grep -qE '^\[[0-9.]+, "o", "42\\u000d\\n"\]$' r.cast && [ "$(wc -l <r.cast)" = 3 ]
 verdict 'a .cast is an asciinema recording'
@@ -380,18 +380,18 @@ wait "$pid"
     grep -qx 'matmul v0> -- interrupted: print("at 1") split("j", {auto, 16}) while true do end' int.transcript &&
     grep -qx 'matmul v1> -- interrupted: while true do end end))' int.transcript &&
     grep -qx 'matmul v2> :mark failed' int.transcript && grep -q '^end ' int.transcript &&
-    timeout 60 "$ml" --transcript int.transcript >out 2>err
+    timeout "$limit" "$ml" --transcript int.transcript >out 2>err
 verdict 'a record passes over what Ctrl-C ended, and replays to the same program'
 [ "$(grep -c ', "m", "interrupted"\]$' int.cast)" = 3 ]
 verdict 'a .cast has a marker there'
-printf '%s\n' ':record /nowhere/x' ':record /dev/full' 'print(6 * 7)' ':record' | timeout 60 "$ml" -i >out 2>err
+printf '%s\n' ':record /nowhere/x' ':record /dev/full' 'print(6 * 7)' ':record' | timeout "$limit" "$ml" -i >out 2>err
 grep -q 'cannot write /nowhere/x' err && grep -q 'the recording ends here: cannot write /dev/full: No space left' err && grep -qx 42 out && grep -q '^nothing is being recorded' out
 verdict 'a recording on a full disk ends with one error'
 
 # ---- :bug
-printf '%s\n' "${steps[@]}" 'split("nothing", {1, 2})' ':bug' ':bug report.txt' ':bug report.txt' | timeout 60 "$ml" -i >out 2>err
+printf '%s\n' "${steps[@]}" 'split("nothing", {1, 2})' ':bug' ':bug report.txt' ':bug report.txt' | timeout "$limit" "$ml" -i >out 2>err
 [ "$(grep -c '^-- versions$' out)" = 3 ] && grep -q '^-- the focus as a script$' report.txt && grep -q 'no loop is named nothing' report.txt &&
-    grep -q 'cannot write report.txt: File exists' err && sed -n '/^local moon/,/^assert/p' report.txt >again.lua && timeout 60 "$ml" again.lua
+    grep -q 'cannot write report.txt: File exists' err && sed -n '/^local moon/,/^assert/p' report.txt >again.lua && timeout "$limit" "$ml" again.lua
 verdict ':bug shows a report, saves it where told, and its script rebuilds the focus'
 
 # ---- what was brought back has no transcript
@@ -435,11 +435,11 @@ local ok, e = pcall(moon.build, moon.open("ext.py"))
 assert(not ok and (e.code == "not-supported" or e.code == "codegen-failed" or e.code == "no-target"), e.code)
 print("all well")
 E
-timeout 60 "$ml" --safe safe.lua >out 2>err
+timeout "$limit" "$ml" --safe safe.lua >out 2>err
 grep -qx 'all well' out && ! ls | grep -q got-out
 verdict 'there is no way round --safe: files, commands, compiled chunks, C modules, foreign routines'
-printf '%s\n' '!touch got-out' ':help > got-out' ':save got-out.lua' | timeout 60 "$ml" --safe >out 2>err
-[ "$(grep -c 'under --safe' err)" = 1 ] && timeout 60 "$ml" --safe --keep-going < <(printf '%s\n' 's = schedule(workload.matmul(4, 4, 4))' '!touch got-out' ':help > got-out' ':save got-out.lua') >out 2>err
+printf '%s\n' '!touch got-out' ':help > got-out' ':save got-out.lua' | timeout "$limit" "$ml" --safe >out 2>err
+[ "$(grep -c 'under --safe' err)" = 1 ] && timeout "$limit" "$ml" --safe --keep-going < <(printf '%s\n' 's = schedule(workload.matmul(4, 4, 4))' '!touch got-out' ':help > got-out' ':save got-out.lua') >out 2>err
 [ "$(grep -c 'under --safe' err)" = 3 ] && ! ls | grep -q got-out
 verdict 'nor for what is typed'
 
@@ -452,16 +452,16 @@ moon.alias { gone = false }
 function tile(n) return split("j", { auto, n }) end
 error("here it ends")
 E
-printf '%s\n' ':e' ':e tree' ':e' ':gone' 'print(pcall(moon.alias, {help = "quit"}))' ':set context' 'print("alive")' | timeout 60 "$ml" -i >out 2>err
+printf '%s\n' ':e' ':e tree' ':e' ':gone' 'print(pcall(moon.alias, {help = "quit"}))' ':set context' 'print("alive")' | timeout "$limit" "$ml" -i >out 2>err
 [ $? = 0 ] && grep -q 'here it ends' err && grep -q 'init.lua:5' err && grep -q 'no command :gone' err &&
     grep -qE '^echo +tree' out && grep -q 'alias help: :help is a command' out && grep -q 'the init file failed' err && grep -qE '^echo +brief' out &&
     grep -qE '^context +1' out && grep -qx alive out
 verdict 'an error in the init file is told with its place; what stands before counts, and the prompt appears'
-printf '%s\n' ':set echo' | timeout 60 "$ml" -i --no-init >out 2>err
-grep -qE '^echo +diff' out && [ ! -s err ] && printf 'moon.set{echo = "tree"}\n' >other.lua && printf '%s\n' ':set echo' | timeout 60 "$ml" -i --init other.lua >out 2>err && grep -qE '^echo +tree' out
+printf '%s\n' ':set echo' | timeout "$limit" "$ml" -i --no-init >out 2>err
+grep -qE '^echo +diff' out && [ ! -s err ] && printf 'moon.set{echo = "tree"}\n' >other.lua && printf '%s\n' ':set echo' | timeout "$limit" "$ml" -i --init other.lua >out 2>err && grep -qE '^echo +tree' out
 verdict 'another one, or none'
 
-printf '%s\n' ':record first.txt' 'print(1)' ':record stop' | timeout 60 "$ml" -i --no-init >out 2>err
+printf '%s\n' ':record first.txt' 'print(1)' ':record stop' | timeout "$limit" "$ml" -i --no-init >out 2>err
 [ "$(grep -c '^\$ moonloop' first.txt)" = 1 ] && grep -qx '> print(1)' first.txt
 verdict 'a record that begins with the session has one head'
 

@@ -102,7 +102,7 @@ sees '1 Loops' && keys -l 'U' && sees 'lua  unroll("i")' && keys s && sees 'spli
     grep -A 6 '^matmul v5> -- in the panes: :view$' panes.transcript | grep -v … | cut -c 12- | paste -s -d+ |
     grep -qx -- '-- in the panes: :view+unroll("i")+split("i", {auto, 4})+:undo' && line ':goto v5' && ends_in 'matmul v5>'
 verdict 'records what was done in the panes as lines'
-timeout 60 "$MOONLOOP" --transcript panes.transcript >replayed 2>&1
+timeout "$limit" "$MOONLOOP" --transcript panes.transcript >replayed 2>&1
 [ $? = 0 ] || { cat replayed && false; }
 verdict 'and the record of a session with panes and Ctrl-C replays'
 

@@ -7,7 +7,7 @@ export XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
 db=$XDG_DATA_HOME/moonloop/db/tuning.db
 
 records() { # FILE: what is in it, by the program itself
-    timeout 60 "$ml" -b -e ":db $1" | sed -n 's/.* \([0-9]*\) records\{0,1\} (.*/\1/p'
+    timeout "$limit" "$ml" -b -e ":db $1" | sed -n 's/.* \([0-9]*\) records\{0,1\} (.*/\1/p'
 }
 mm='s = schedule(workload.matmul(64, 64, 64))'
 
@@ -127,7 +127,7 @@ local own = moon.tune(p, { trials = 10, space = mine, db = "lua.db", threads = 1
 assert(own.exhausted and own.done == 3)
 print("all well")
 E
-timeout 120 "$ml" t.lua >out 2>err
+timeout "$limit" "$ml" t.lua >out 2>err
 [ $? = 0 ] && grep -qx 'all well' out
 verdict 'moon.tune, moon.db, moon.draft and moon.apply_best do what they say'
 
@@ -187,7 +187,7 @@ end
 assert(#moon.tune(p, { space = moon.space.name, trials = 2, db = ":memory:" }).records == 2)
 print("all well")
 E
-timeout 60 "$ml" space.lua >out 2>err
+timeout "$limit" "$ml" space.lua >out 2>err
 [ $? = 0 ] && grep -qx 'all well' out
 verdict 'a space that there is none of is refused with the names there are'
 
@@ -227,7 +227,7 @@ end
 assert(#db:records() == 0)
 print("all well")
 E
-timeout 60 "$ml" --safe safe.lua >out 2>err
+timeout "$limit" "$ml" --safe safe.lua >out 2>err
 [ $? = 0 ] && grep -qx 'all well' out && [ ! -e safe.db ] && [ ! -e safex ] && [ ! -e safe.o ]
 verdict 'under --safe Lua opens no database by path and saves no kernel'
 
@@ -241,7 +241,7 @@ verdict 'a corrupt database is named and left, and the session goes on'
 run --keep-going < <(printf '%s\n' "$mm" ':tune --trials 3 --db /proc/none/t.db' 'print(s:version())')
 grep -q 'error: /proc/none/t.db: there is no folder /proc/none .*no-file' err && ! grep -q trials out && grep -q '^0$' out
 verdict 'a folder that is not there is named, nothing is tuned, and the session goes on'
-(ulimit -f 120 && trap '' XFSZ && exec timeout 120 "$ml" -e "$mm" -e ':tune --trials 40 --db full.db' -e ':best 2 --db full.db') >out 2>err
+(ulimit -f 120 && trap '' XFSZ && exec timeout "$limit" "$ml" -e "$mm" -e ':tune --trials 40 --db full.db' -e ':best 2 --db full.db') >out 2>err
 [ $? = 0 ] && grep -q 'full.db' err && [ "$(grep -c 'in memory' err)" = 1 ] && grep -q '^40 of 40 trials' out &&
     [ "$(records full.db)" -gt 0 ]
 verdict 'a full disk is told once, what was stored is kept, and the session goes on'

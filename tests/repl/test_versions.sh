@@ -5,7 +5,7 @@
 examples=$root/examples
 
 drawn() { # OPTIONS...: the tree of tree.txt, in out
-    timeout 60 "$MOONLOOP" "$@" <tree.txt 2>err | sed -n '/^[^ ]* *v0\b/,$p' >out
+    timeout "$limit" "$MOONLOOP" "$@" <tree.txt 2>err | sed -n '/^[^ ]* *v0\b/,$p' >out
 }
 
 cat >tree.txt <<'E'
@@ -54,7 +54,7 @@ verdict 'draws the branches, the current version, marks and checks'
 [ "$(grep -c '^mark ' err)" = 1 ] && grep -qx 'mark a moved from v8 to v1' err
 verdict 'says when a mark moves, and only then'
 printf '%s\n' 's = schedule(workload.matmul(8, 8, 8))' 'parallel("i");' ':branch one' 'unroll("k");' ':goto v1' ':branch two' \
-    'unroll("j");' ':goto v0' ':versions' | timeout 30 "$MOONLOOP" --no-init >out 2>err
+    'unroll("j");' ':goto v0' ':versions' | timeout "$limit" "$MOONLOOP" --no-init >out 2>err
 diff out - >>err <<'E'
 ● v0 ◀
 ○ v1 parallel   i
@@ -65,7 +65,7 @@ E
 verdict 'names branches where :goto leads by them'
 branches() { # LINES...: the tree after them, in out; twice as long a history says where labels were
     printf '%s\n' 's = schedule(workload.matmul(16, 16, 16))' 'split("i", {auto, 4});' ':branch one' 'parallel("i_0");' "$@" ':versions' |
-        timeout 30 "$MOONLOOP" --no-init --keep-going 2>err | sed -n '/^\([○●*] \)\?v0\b/,$p' >out
+        timeout "$limit" "$MOONLOOP" --no-init --keep-going 2>err | sed -n '/^\([○●*] \)\?v0\b/,$p' >out
 }
 branches ':goto v1' 'split("j", {auto, 4}) split("nix", {1})' 'unroll("k");'
 diff out - >>err <<'E'
@@ -110,7 +110,7 @@ E
 verdict 'a line that fails marks what it made, and no ancestor that it went to'
 printf '%s\n' 's = schedule(workload.matmul(8, 8, 8))' ':set undo-limit 2' 'unroll("k");' ':branch one' ':goto 0' \
     'unroll("j") unroll("i") split("i", {2, 4}) split("j", {2, 4});' ':set undo-limit 2' ':goto one' 'print(focus():version())' |
-    timeout 30 "$MOONLOOP" --no-init >out 2>err
+    timeout "$limit" "$MOONLOOP" --no-init >out 2>err
 [ "$(cat out)" = 1 ]
 verdict 'the undo limit drops no version that a branch names'
 drawn --width 20
@@ -180,7 +180,7 @@ for width = 20, 100 do
 end
 E
 for how in --ascii --color=never; do
-    timeout 60 "$MOONLOOP" -b $how walk.lua </dev/null >out 2>err && LC_ALL=C.UTF-8 sed 's/[─╮├│○●◀…«»→]/x/g' out | awk '
+    timeout "$limit" "$MOONLOOP" -b $how walk.lua </dev/null >out 2>err && LC_ALL=C.UTF-8 sed 's/[─╮├│○●◀…«»→]/x/g' out | awk '
         /^width/ { if (longest > $2 || n != 121) bad = 1; longest = n = 0; split("", seen); widths++; next }
         length($0) > longest { longest = length($0) }
         { for (k = 1; k <= NF; k++) if ($k ~ /^v[0-9]+$/) { n++; if ($k in seen) bad = 1; seen[$k] = 1 } }
@@ -240,7 +240,7 @@ reorder("C/j", "C/i")
 :before 1 split("C/j", {4, 4})
 :versions
 E2
-timeout 60 "$MOONLOOP" --keep-going before.txt >out 2>err
+timeout "$limit" "$MOONLOOP" --keep-going before.txt >out 2>err
 grep -qF 'try    :before 2 reorder("C/j", "C/i")' err
 verdict 'an earlier place of the step is offered'
 grep -q '^[○│] .*v3 reorder' out && grep -q '^● v4 compute_at \[edited-1\] ◀' out &&
@@ -276,7 +276,7 @@ t = schedule(workload.matmul(32, 32, 32))
 :replay one.json
 :trace
 E2
-timeout 60 "$MOONLOOP" --keep-going edit.txt >out 2>err
+timeout "$limit" "$MOONLOOP" --keep-going edit.txt >out 2>err
 grep -qxF '[5] split("j", {auto, 8})' out && grep -qxF '[9] vectorize("j_1")' out &&
     grep -qxF '[10] parallel("i")' out && ! grep -q '^.6. reorder(' out
 verdict 'replaces a step, leaves one out, and repeats the later ones with what the new one made'
@@ -304,7 +304,7 @@ u = schedule(workload.matmul(100000, 100000, 100000))
 split("i", {auto, 4});
 :bisect
 E2
-timeout 60 "$MOONLOOP" --keep-going moved.txt >out 2>err
+timeout "$limit" "$MOONLOOP" --keep-going moved.txt >out 2>err
 grep -q '^ok   C equals v0' out && grep -qF 'v2 passes: there is nothing' out &&
     [ "$(grep -c '^error' err)" = 1 ]
 verdict 'checks and bisects steps that change the layout of a parameter'
@@ -320,7 +320,7 @@ assert(sch:version() == 10 and sch:branch() == "eights")
 sch:jump(9)
 assert(sch:branch() == nil)
 E2
-timeout 60 "$MOONLOOP" -b all.lua >out 2>err && printf ':source all.lua\n' | timeout 60 "$MOONLOOP" >out 2>err
+timeout "$limit" "$MOONLOOP" -b all.lua >out 2>err && printf ':source all.lua\n' | timeout "$limit" "$MOONLOOP" >out 2>err
 verdict 'saves all versions, marks and branches as a script that makes them again'
 cat >vector.py <<'P'
 @T.prim_func
@@ -334,16 +334,16 @@ def main(A: T.Buffer((8, 16, 4)), C: T.Buffer((8,))):
 P
 printf '%s\n' ':open vector.py' ':replay one.json' 'print(s == nil, focus():version(), #focus():trace())' ':replay nothing.json' \
     ':replay vector.py' >stop.txt
-timeout 60 "$MOONLOOP" --keep-going stop.txt >out 2>err
+timeout "$limit" "$MOONLOOP" --keep-going stop.txt >out 2>err
 grep -qF 'stopped after 3 of 5 instructions; vector is at v1' out && grep -q '^true	1	3$' out &&
     grep -qF 'while replaying instruction 3, Vectorize' err && grep -qF 'iter-not-parallel' err &&
     grep -qF 'nothing.json: No such file' err && grep -qF 'bad-trace' err
 verdict 'stops a replay before the first step that does not apply, and explains it'
 
 # ---- what TVM writes
-timeout 60 "$MOONLOOP" -b "$examples/from_tvm.lua" >out 2>err && grep -q '^27 instructions, of which a search would replay 16$' out &&
+timeout "$limit" "$MOONLOOP" -b "$examples/from_tvm.lua" >out 2>err && grep -q '^27 instructions, of which a search would replay 16$' out &&
     grep -q 'T.sblock("C_update")' out && sed 1d out >newest.py &&
-    printf '%s\n' ':open newest.py' 'print(#blocks())' | timeout 60 "$MOONLOOP" >out 2>err && grep -q '^3$' out
+    printf '%s\n' ':open newest.py' 'print(#blocks())' | timeout "$limit" "$MOONLOOP" >out 2>err && grep -q '^3$' out
 verdict 'replays a trace of TVM and prints the program in the newest spelling'
 cat >record.lua <<'E2'
 local slow = '[[["GetBlock",[],["C","main"],["b0"]],["GetLoops",["b0"],[],["l1","l2","l3"]],["Split",["l1","None",16],[1],["l4","l5"]]],[]]'
@@ -362,7 +362,7 @@ for _, text in ipairs { "[0, [[[]], []]]", "[[[1]], []]", "[1, 2]", "[[[], []]]"
     assert(not pcall(moon.trace, text), text)
 end
 E2
-timeout 60 "$MOONLOOP" -b record.lua >out 2>err &&
+timeout "$limit" "$MOONLOOP" -b record.lua >out 2>err &&
     printf '%s\n' 's = schedule(workload.matmul(64, 64, 64))' ':replay records.json' 'print(s:get("i_1").extent)' |
-    timeout 60 "$MOONLOOP" >out 2>err && grep -q '^4$' out
+    timeout "$limit" "$MOONLOOP" >out 2>err && grep -q '^4$' out
 verdict 'takes the trace out of a tuning record, the fastest out of a file of them'
