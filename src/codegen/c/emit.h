@@ -99,10 +99,15 @@ size_t ml_cp_scope_open(ml_Cp *g);
 void ml_cp_scope_close(ml_Cp *g, size_t mark);
 
 /* ---- types.c */
-bool ml_cp_dtype_ok(ml_Cp *g, ml_Dtype t); /* else not-supported, named */
-static inline bool ml_cp_is_half(ml_Dtype t)
+bool ml_cp_dtype_ok(ml_Cp *g, ml_Dtype t);    /* else not-supported, named */
+static inline bool ml_cp_is_eight(ml_Dtype t) /* the floats of eight bits that there are */
 {
-    return (t.code == ML_FLOAT || t.code == ML_BFLOAT) && t.bits == 16;
+    return t.code == ML_F8_E4M3FN || t.code == ML_F8_E5M2;
+}
+static inline bool ml_cp_is_half(ml_Dtype t) /* kept as float, rounded each time */
+{
+    return ((t.code == ML_FLOAT || t.code == ML_BFLOAT) && t.bits == 16) ||
+           ml_cp_is_eight(t);
 }
 const char *ml_cp_short(ml_Ctx *cx, ml_Dtype t);          /* "f32", "bf16", "u8", "bool" */
 const char *ml_cp_type(ml_Cp *g, ml_Dtype t, unsigned n); /* of a value; n 0: a scalar */

@@ -78,7 +78,16 @@ static const char *rounding(ml_Cp *g, ml_Dtype t)
         "    unit = ldexp(1.0, (e - 1 < low ? low + 1 : e) - bits);\n"
         "    a = nearbyint(a / unit) * unit;\n"
         "    return (float)copysign(a > most ? (double)INFINITY : a, v);\n}\n\n");
-    if (f16)
+    if (t.code == ML_F8_E4M3FN)
+        ml_cp_declare(g, "ml_fit_e4m3", /* it has no infinity */
+                      "ML_FUNCTION float ml_fit_e4m3(double v)\n{\n"
+                      "    v = (double)ml_fit_half(v, 4, -6, 448.0);\n\n"
+                      "    return v - v == 0 ? (float)v : NAN;\n}\n\n");
+    else if (t.code == ML_F8_E5M2)
+        ml_cp_declare(g, "ml_fit_e5m2",
+                      "ML_FUNCTION float ml_fit_e5m2(double v)\n{\n"
+                      "    return ml_fit_half(v, 3, -14, 57344.0);\n}\n\n");
+    else if (f16)
         ml_cp_declare(g, "ml_fit_f16",
                       "ML_FUNCTION float ml_fit_f16(double v)\n{\n"
                       "    return ml_fit_half(v, 11, -14, 65504.0);\n}\n\n");
@@ -86,7 +95,7 @@ static const char *rounding(ml_Cp *g, ml_Dtype t)
         ml_cp_declare(g, "ml_fit_bf16",
                       "ML_FUNCTION float ml_fit_bf16(double v)\n{\n"
                       "    return ml_fit_half(v, 8, -126, 0x1.fep127);\n}\n\n");
-    return f16 ? "ml_fit_f16" : "ml_fit_bf16";
+    return ml_format(g->cx, "ml_fit_%s", ml_cp_short(g->cx, t));
 }
 
 /* a * b + c, rounded once: the sum of two doubles to odd, and that to the type. */
@@ -357,6 +366,51 @@ const char *ml_cp_select(ml_Cp *g, ml_Dtype t, unsigned n)
 
 /* ---------------------------------------------------------------- memory */
 
+/* Floats of eight bits: exponents of float begin 120 or 112 below theirs; what is below the
+ * least normal number counts the least subnormal one. */
+static const char *from_eight(ml_Cp *g, ml_Dtype t)
+{
+    if (t.code == ML_F8_E5M2)
+        ml_cp_declare(
+            g, "ml_from_e5m2",
+            "ML_FUNCTION float ml_from_e5m2(uint8_t h)\n{\n"
+            "    uint32_t a = h & 0x7fu, u;\n    float f;\n\n"
+            "    u = a > 0x7b ? 0x7f800000u | (a & 3u) << 21 : (a << 21) + (112u "
+            "<< 23);\n"
+            "    memcpy(&f, &u, sizeof f);\n    if (a < 4)\n        f = (float)a * "
+            "0x1p-16f;\n"
+            "    return h >> 7 ? -f : f;\n}\n\n");
+    else
+        ml_cp_declare(
+            g, "ml_from_e4m3",
+            "ML_FUNCTION float ml_from_e4m3(uint8_t h)\n{\n"
+            "    uint32_t a = h & 0x7fu, u = (a << 20) + (120u << 23);\n"
+            "    float f;\n\n"
+            "    memcpy(&f, &u, sizeof f);\n    if (a < 8)\n        f = (float)a * "
+            "0x1p-9f;\n    if (a == 0x7f)\n        f = NAN;\n"
+            "    return h >> 7 ? -f : f;\n}\n\n");
+    return t.code == ML_F8_E5M2 ? "ml_from_e5m2" : "ml_from_e4m3";
+}
+
+static const char *to_eight(ml_Cp *g, ml_Dtype t)
+{
+    bool wide = t.code == ML_F8_E5M2;
+    const char *full = wide ? "ml_to_e5m2" : "ml_to_e4m3";
+
+    ml_cp_declare(g, full,
+                  ml_format(g->cx,
+                            "ML_FUNCTION uint8_t %s(float f)\n{\n    uint32_t u, a;\n\n"
+                            "    memcpy(&u, &f, sizeof u);\n    a = u & 0x7fffffffu;\n"
+                            "    a = f != f ? %s : a > 0x7f7fffffu ? 0x7cu\n"
+                            "        : fabsf(f) < %s ? (uint32_t)(fabsf(f) * %s)\n"
+                            "                          : (a >> %d) - (%du << %d);\n"
+                            "    return (uint8_t)(a | (u >> 24 & 0x80u));\n}\n\n",
+                            full, wide ? "0x7eu" : "0x7fu", wide ? "0x1p-14f" : "0x1p-6f",
+                            wide ? "0x1p16f" : "0x1p9f", wide ? 21 : 20, wide ? 112 : 120,
+                            wide ? 2 : 3));
+    return full;
+}
+
 /* A lane in memory to a value, and back; "" where they are the same. */
 static const char *from_memory(ml_Cp *g, ml_Dtype t)
 {
@@ -364,6 +418,8 @@ static const char *from_memory(ml_Cp *g, ml_Dtype t)
         return "0 != ";
     if (!ml_cp_is_half(t))
         return "";
+    if (ml_cp_is_eight(t))
+        return from_eight(g, t);
     if (t.code == ML_BFLOAT)
         ml_cp_declare(g, "ml_from_bf16",
                       "ML_FUNCTION float ml_from_bf16(uint16_t h)\n{\n"
@@ -385,6 +441,8 @@ static const char *to_memory(ml_Cp *g, ml_Dtype t)
 {
     if (!ml_cp_is_half(t))
         return t.code == ML_BOOL ? "0 != " : "";
+    if (ml_cp_is_eight(t))
+        return to_eight(g, t);
     if (t.code == ML_BFLOAT)
         ml_cp_declare(g, "ml_to_bf16",
                       "ML_FUNCTION uint16_t ml_to_bf16(float f)\n{\n    uint32_t u;\n\n"

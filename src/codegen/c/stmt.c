@@ -117,16 +117,31 @@ static void know_data(ml_Cp *g, const ml_Var *v, ml_Dtype lane, const char *name
     ml_map_set(g->cx, g->elems, v->uid, t);
 }
 
-/* A negative extent holds nothing; C wants a multiple of the alignment. */
+/* An extent in double, which does not wrap. */
+static const char *extent(ml_Cp *g, const ml_Expr *e)
+{
+    if (e->kind != ML_EXPR_MUL && e->kind != ML_EXPR_ADD)
+        return ml_format(g->cx, "(double)%s", ml_cp_in(g, ml_cp_index(g, e), ML_CP_UNARY));
+    return ml_format(g->cx, "(%s %c %s)", extent(g, e->args[0]),
+                     e->kind == ML_EXPR_MUL ? '*' : '+', extent(g, e->args[1]));
+}
+
+/* A negative extent holds nothing; what wraps would be a small block, and is more than there
+ * is. C wants a multiple of the alignment. */
 static void take_block(ml_Cp *g, const ml_Buffer *b, const char *type, const char *name,
                        unsigned align)
 {
     ml_CpText n = {ml_format(g->cx, "(int64_t)%zu", ml_lane_bytes(b->type) * b->type.lanes),
                    ML_CP_MUL};
+    const char *far = ml_format(g->cx, "%zu.0", ml_lane_bytes(b->type) * b->type.lanes);
 
-    for (size_t d = 0; d < b->rank; d++)
+    for (size_t d = 0; d < b->rank; d++) {
         n = ml_cp_text(g, ML_CP_MUL, "%s * %s", n.z,
                        ml_cp_in(g, ml_cp_index(g, b->shape[d]), ML_CP_UNARY));
+        far = ml_format(g->cx, "%s * %s", far, extent(g, b->shape[d]));
+    }
+    if (ml_buffer_const_size(b) < 0)
+        n.z = ml_format(g->cx, "%s > 0x1p62 ? INT64_C(1) << 62 : %s", far, n.z);
     ml_cp_declare(g, "ml_take",
                   "ML_FUNCTION void *ml_take(int64_t bytes, size_t align)\n{\n"
                   "    size_t n = bytes > 0 ? (size_t)bytes : 0;\n\n"

@@ -15,7 +15,7 @@ bool ml_cp_dtype_ok(ml_Cp *g, ml_Dtype t)
     else if (t.code == ML_HANDLE)
         ok = t.lanes == 1;
     else
-        ok = ok && (t.code == ML_BOOL || (t.code == ML_BFLOAT && t.bits == 16));
+        ok = ok && (t.code == ML_BOOL || ml_cp_is_half(t));
     if (!ok)
         ml_cp_unsupported(g, "%s in C", ml_dtype_name(g->cx, t));
     return ok;
@@ -25,6 +25,8 @@ const char *ml_cp_short(ml_Ctx *cx, ml_Dtype t)
 {
     if (t.code == ML_BOOL)
         return "bool";
+    if (ml_cp_is_eight(t))
+        return t.code == ML_F8_E5M2 ? "e5m2" : "e4m3";
     return ml_format(cx, "%s%u",
                      t.code == ML_INT      ? "i"
                      : t.code == ML_UINT   ? "u"

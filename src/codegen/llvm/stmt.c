@@ -144,15 +144,40 @@ static LLVMValueRef take_block(ml_Cg *g, LLVMValueRef bytes, int64_t align)
     return ml_cg_call_c(g, "aligned_alloc", g->ptr, types, args, 2, false);
 }
 
+/* An extent in double, which does not wrap. */
+static LLVMValueRef extent(ml_Cg *g, const ml_Expr *e)
+{
+    LLVMValueRef a, b;
+
+    if (e->kind != ML_EXPR_MUL && e->kind != ML_EXPR_ADD)
+        return L(BuildSIToFP)(g->b, ml_cg_index(g, e), g->f64, "");
+    a = extent(g, e->args[0]);
+    b = extent(g, e->args[1]);
+    return e->kind == ML_EXPR_MUL ? L(BuildFMul)(g->b, a, b, "")
+                                  : L(BuildFAdd)(g->b, a, b, "");
+}
+
+/* The bytes of a buffer. A product that wraps would be a small block: it is more than there
+ * is. */
+static LLVMValueRef size_of(ml_Cg *g, const ml_Buffer *b)
+{
+    int64_t each = (int64_t)ml_lane_bytes(b->type) * b->type.lanes;
+    LLVMValueRef bytes = ml_cg_i64(g, each), far = ml_cg_real(g, g->f64, 0, (double)each);
+
+    for (size_t d = 0; d < b->rank; d++) {
+        bytes = L(BuildMul)(g->b, bytes, ml_cg_index(g, b->shape[d]), "");
+        far = L(BuildFMul)(g->b, far, extent(g, b->shape[d]), "");
+    }
+    far = L(BuildFCmp)(g->b, LLVMRealOGT, far, ml_cg_real(g, g->f64, 0, 0x1p62), "");
+    return L(BuildSelect)(g->b, far, ml_cg_i64(g, INT64_C(1) << 62), bytes, "");
+}
+
 static LLVMValueRef workspace(ml_Cg *g, const ml_Buffer *b)
 {
-    LLVMValueRef bytes, p, c;
+    LLVMValueRef p, c;
     LLVMBasicBlockRef bad = ml_cg_block(g, "nomemory"), ok = ml_cg_block(g, "memory");
 
-    bytes = ml_cg_i64(g, (int64_t)ml_lane_bytes(b->type) * b->type.lanes);
-    for (size_t d = 0; d < b->rank; d++)
-        bytes = L(BuildMul)(g->b, bytes, ml_cg_index(g, b->shape[d]), "");
-    p = take_block(g, bytes, b->align > STACK_ALIGN ? b->align : STACK_ALIGN);
+    p = take_block(g, size_of(g, b), b->align > STACK_ALIGN ? b->align : STACK_ALIGN);
     c = L(BuildICmp)(g->b, LLVMIntEQ, p, L(ConstNull)(g->ptr), "");
     L(BuildCondBr)(g->b, c, bad, ok);
     ml_cg_place(g, bad);

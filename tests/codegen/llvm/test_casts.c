@@ -100,7 +100,6 @@ static void every_narrow_float_and_integer_of_16_bits(void **state)
 static void every_byte_of_the_floats_of_eight_bits(void **state)
 {
     NEED_LLVM();
-    LLVM_ONLY();
     both_ways(state, "float8_e4m3fn", "float32", bytes);
     both_ways(state, "float8_e5m2", "float32", bytes);
     both_ways(state, "float8_e4m3fn", "float64", bytes);
