@@ -72,9 +72,9 @@ static Divisor divisor(ml_Cg *g, LLVMValueRef b)
     less = L(BuildBitCast)(g->b, less, g->f32, "");
     d.high = pick(g, LLVMRealOLT, rest(g, near, b), zero, less, near);
     e = rest(g, d.high, b);
-    /* of a power of two nothing is left, but infinity times nothing is no number; of 0,
-     * infinity and NaN both parts are the whole */
-    f = pick(g, LLVMRealOEQ, e, zero, ml_cg_real(g, g->f32, 0, 0x1p-60), one);
+    /* of a power of two nothing is left, but infinity times nothing is no number: 2^-26 of it
+     * changes no rounding; of 0, infinity and NaN both parts are the whole */
+    f = pick(g, LLVMRealOEQ, e, zero, ml_cg_real(g, g->f32, 0, 0x1p-26), one);
     f = pick(g, LLVMRealOGT, e, zero, e, f);
     d.low = L(BuildFMul)(g->b, f, d.high, "");
     return d;

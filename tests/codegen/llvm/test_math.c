@@ -240,11 +240,11 @@ static void divided(ml_KernelFn *fn, float *a, float b, float *out, size_t n)
 static void quotients_by_what_lanes_share_are_right(void **state)
 {
     static const float by[] = {
-        0.0f,          -0.0f,        1.0f,        -1.0f,           3.0f,
-        -7.0f,         0.5f,         1e-40f,      -1e-44f,         1e-45f,
-        3e38f,         1e37f,        NAN,         INFINITY,        -INFINITY,
-        0x1p-126f,     0x1p-128f,    0x1.8p-101f, 0x1.fffffep127f, 0x1.fffffep0f,
-        0x1.000002p0f, 0x1.6a09e6p0f};
+        0.0f,          -0.0f,         1.0f,        -1.0f,           3.0f,
+        -7.0f,         0.5f,          1e-40f,      -1e-44f,         1e-45f,
+        3e38f,         1e37f,         NAN,         INFINITY,        -INFINITY,
+        0x1p-126f,     0x1p-128f,     0x1.8p-101f, 0x1.fffffep127f, 0x1.fffffep0f,
+        0x1.000002p0f, 0x1.6a09e6p0f, 0x1p100f,    0x1p60f,         -0x1p-64f};
     static _Alignas(64) float a[4096], out[4096];
     Fix *x = *state;
     ml_CodeOpts o = {0};
