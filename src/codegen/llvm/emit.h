@@ -37,7 +37,7 @@ typedef struct ml_LlvmApi {
 
 typedef struct ml_Dylib { /* of the linker, used again and again */
     LLVMOrcJITDylibRef jd;
-    bool has_openmp, has_half;
+    bool has_half;
     struct ml_Dylib *next;
 } ml_Dylib;
 
@@ -99,6 +99,7 @@ typedef struct ml_CgFn {
     int64_t stack;              /* bytes on the stack so far */
     LLVMMetadataRef scope;      /* subprogram, or NULL */
     bool parallel;              /* the body of a parallel loop */
+    bool fails;                 /* a status other than 0 may come out of it */
 } ml_CgFn;
 
 typedef struct ml_Cg {
@@ -266,7 +267,7 @@ LLVMValueRef ml_cg_poly_pow(ml_Cg *g, unsigned n, LLVMValueRef x, LLVMValueRef y
 LLVMValueRef ml_cg_libm(ml_Cg *g, const char *name, unsigned n, LLVMValueRef x,
                         LLVMValueRef y);
 
-/* ---- stmt.c, loop.c, parallel.c */
+/* ---- stmt.c, loop.c, parallel.c, parallel_alone.c */
 void ml_cg_stmt(ml_Cg *g, const ml_Stmt *s);
 void ml_cg_scope(ml_Cg *g, const ml_Stmt *s); /* what it allocates ends with it */
 void ml_cg_for(ml_Cg *g, const ml_For *f);
@@ -275,6 +276,8 @@ void ml_cg_while(ml_Cg *g, const ml_While *w);
 void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
                 LLVMValueRef step, bool parallel);
 void ml_cg_parallel(ml_Cg *g, const ml_For *f);
+/* The function of the module that hands out iterations, of ml_parallel's type. */
+LLVMValueRef ml_cg_parallel_alone(ml_Cg *g, LLVMTypeRef type);
 /* Whether the loop has that annotation, neither 0 nor false. */
 bool ml_cg_annotated(const ml_For *f, const char *key);
 LLVMBasicBlockRef ml_cg_block(ml_Cg *g, const char *name);

@@ -96,6 +96,7 @@ typedef struct Symbol {
 static const Symbol symbols[] = {
     FN(ml_workspace_alloc),
     FN(ml_workspace_free),
+    FN(ml_parallel),
     FN(memcpy),
     FN(memset),
     FN(memmove),
@@ -134,9 +135,6 @@ static const Symbol symbols[] = {
     MATH2(nextafter),
 };
 
-static const char *const omp_names[] = {"GOMP_parallel", "omp_get_thread_num",
-                                        "omp_get_num_threads"};
-
 static bool define(ml_Llvm *ll, ml_Ctx *cx, ml_Dylib *lib, LLVMOrcCSymbolMapPair *pairs,
                    size_t n)
 {
@@ -171,30 +169,6 @@ static bool define_ours(ml_Llvm *ll, ml_Ctx *cx, ml_Dylib *lib)
         return failed(ll, cx, "symbols of the process", e);
     A(OrcJITDylibAddGenerator)(lib->jd, process);
     return true;
-}
-
-/* OpenMP's runtime is opened for the first object that wants it. */
-static bool define_openmp(ml_Llvm *ll, ml_Ctx *cx, ml_Dylib *lib)
-{
-    LLVMOrcCSymbolMapPair pairs[ML_COUNT(omp_names)];
-    void *omp, *at[ML_COUNT(omp_names)];
-
-    if (lib->has_openmp)
-        return true;
-    if (!ml_openmp_open(cx))
-        return false;
-    omp = dlopen(ml_openmp_name(), RTLD_NOW);
-    for (size_t k = 0; k < ML_COUNT(omp_names); k++) {
-        at[k] = omp ? dlsym(omp, omp_names[k]) : NULL;
-        if (at[k] == NULL)
-            return ml_fail(
-                cx, ML_E_CODEGEN_FAILED,
-                ML_TEXT(ml_format(cx, "%s lacks %s", ml_openmp_name(), omp_names[k])));
-    }
-    for (size_t k = 0; k < ML_COUNT(omp_names); k++)
-        pairs[k] = symbol(ll, omp_names[k], (uint64_t)(uintptr_t)at[k]);
-    lib->has_openmp = define(ll, cx, lib, pairs, ML_COUNT(omp_names));
-    return lib->has_openmp;
 }
 
 /* Conversions of float16 on machines without an instruction for them: the C compiler's
@@ -283,7 +257,7 @@ ml_Linked *ml_llvm_link(ml_Codegen *c, ml_Ctx *cx, const void *object, size_t n)
     lib = take_dylib(ll, cx);
     if (lib == NULL)
         return NULL;
-    if ((mentions(object, n, omp_names[0]) && !define_openmp(ll, cx, lib)) ||
+    if ((mentions(object, n, "ml_parallel") && !ml_openmp_open(cx)) ||
         ((mentions(object, n, "__extendhfsf2") || mentions(object, n, "__truncsfhf2") ||
           mentions(object, n, "__truncdfhf2")) &&
          !define_half(ll, cx, lib))) {

@@ -1,18 +1,14 @@
 /*
- * parallel - parallel loops: two functions and a call of OpenMP's runtime.
+ * parallel - parallel loops: a function and a call that hands its iterations out.
  *
- * NAME.parK.run(env, lo, hi, step) executes iterations; NAME.parK(env) is what every thread
- * enters and hands out iterations: contiguous chunks, or every n-th (loop annotation
- * stride_pattern = 1), or one at a time through a counter when there are fewer than four
- * for each thread or they are marked uneven. env is on the caller's stack. A failed
- * assertion ends its chunk; the others finish; the least number is returned. A parallel
- * loop inside another runs serially. Source: lowering-and-codegen 7.5.
+ * NAME.parK(env, lo, hi, step) executes iterations; env, what they need of the function
+ * around them, is on its stack. Who hands out is ml_parallel of the runtime, or, in kernels
+ * that are saved, a function of the module (parallel_alone.c): code that is the same for
+ * every loop would be a third of what many a kernel is compiled from. A parallel loop inside
+ * another runs serially. Source: lowering-and-codegen 7.5.
  */
 #include "moonloop/codegen/llvm/emit.h"
-
-#include "moonloop/core/base/fault.h"
-
-enum { STATUS, COUNTER, EXTENT, CONTROL, FIRST_CAPTURED };
+#include "moonloop/codegen/runtime/runtime.h"
 
 typedef struct Captured {
     ml_Uid uid;
@@ -111,51 +107,47 @@ static bool see_use(const ml_Stmt *s, void *user)
 
 static LLVMTypeRef env_type(ml_Cg *g, const Capture *c)
 {
-    LLVMTypeRef *t = ML_ARRAY(g->cx, LLVMTypeRef, FIRST_CAPTURED + c->list.n);
+    LLVMTypeRef *t = ML_ARRAY(g->cx, LLVMTypeRef, c->list.n + 1);
 
-    t[STATUS] = g->i32;
-    t[COUNTER] = t[EXTENT] = g->i64;
-    t[CONTROL] = g->i32;
     for (size_t k = 0; k < c->list.n; k++) {
         const Captured *x = &c->list.v[k];
-        t[FIRST_CAPTURED + k] = x->pointer ? g->ptr : L(TypeOf)(x->var->v);
-        if (x->var && t[FIRST_CAPTURED + k] == g->i1)
-            t[FIRST_CAPTURED + k] = g->i8;
+        t[k] = x->pointer ? g->ptr : L(TypeOf)(x->var->v);
+        if (x->var && t[k] == g->i1)
+            t[k] = g->i8;
     }
-    return L(StructTypeInContext)(g->lc, t, (unsigned)(FIRST_CAPTURED + c->list.n), false);
+    return L(StructTypeInContext)(g->lc, t, (unsigned)c->list.n, false);
 }
 
-static LLVMValueRef field(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, unsigned k)
+/* On the stack; NULL: nothing is captured. */
+static LLVMValueRef make_env(ml_Cg *g, LLVMTypeRef env, const Capture *c)
 {
-    return L(BuildStructGEP2)(g->b, env, p, k, "");
-}
+    unsigned align = 8;
+    LLVMValueRef p;
 
-static LLVMValueRef get(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, unsigned k)
-{
-    return L(BuildLoad2)(g->b, L(StructGetTypeAtIndex)(env, k), field(g, env, p, k), "");
-}
-
-static void put(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, unsigned k, LLVMValueRef v)
-{
-    (void)L(BuildStore)(g->b, v, field(g, env, p, k));
-}
-
-static void fill(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, const Capture *c)
-{
+    if (c->list.n == 0)
+        return L(ConstNull)(g->ptr);
+    for (size_t k = 0; k < c->list.n; k++)
+        if (c->list.v[k].var &&
+            L(GetTypeKind)(L(TypeOf)(c->list.v[k].var->v)) == LLVMVectorTypeKind)
+            align = 64;
+    p = ml_cg_alloca(g, env, align, "env");
     for (size_t k = 0; k < c->list.n; k++) {
         const Captured *x = &c->list.v[k];
         LLVMValueRef v = x->pointer ? x->pointer->p : x->var->v;
         if (L(TypeOf)(v) == g->i1)
             v = L(BuildZExt)(g->b, v, g->i8, "");
-        put(g, env, p, FIRST_CAPTURED + (unsigned)k, v);
+        (void)L(BuildStore)(g->b, v, L(BuildStructGEP2)(g->b, env, p, (unsigned)k, ""));
     }
+    return p;
 }
 
 static void take(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, const Capture *c)
 {
     for (size_t k = 0; k < c->list.n; k++) {
         const Captured *x = &c->list.v[k];
-        LLVMValueRef v = get(g, env, p, FIRST_CAPTURED + (unsigned)k);
+        LLVMValueRef v = L(BuildStructGEP2)(g->b, env, p, (unsigned)k, "");
+
+        v = L(BuildLoad2)(g->b, L(StructGetTypeAtIndex)(env, (unsigned)k), v, "");
         L(SetValueName2)(v, x->hint, strlen(x->hint));
         if (x->pointer) {
             ml_CgPointer *q = ML_NEW(g->cx, ml_CgPointer);
@@ -172,7 +164,7 @@ static void take(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, const Capture *c)
     }
 }
 
-/* ---------------------------------------------------------------- the two functions */
+/* ---------------------------------------------------------------- the function */
 
 static LLVMValueRef scaled(ml_Cg *g, const ml_For *f, LLVMValueRef v)
 {
@@ -181,8 +173,9 @@ static LLVMValueRef scaled(ml_Cg *g, const ml_For *f, LLVMValueRef v)
                : v;
 }
 
+/* *fails: a status other than 0 may come out of it. */
 static LLVMValueRef emit_run(ml_Cg *g, const ml_For *f, const Capture *c, LLVMTypeRef env,
-                             const char *name)
+                             const char *name, bool *fails)
 {
     LLVMTypeRef types[4] = {g->ptr, g->i64, g->i64, g->i64};
     LLVMTypeRef type = L(FunctionType)(g->i32, types, 4, false);
@@ -216,176 +209,49 @@ static LLVMValueRef emit_run(ml_Cg *g, const ml_For *f, const Capture *c, LLVMTy
     g->memo = memo;
     g->memo_cap = cap;
     g->memo_n = n;
+    *fails = fn.fails;
     g->fn = outer;
     L(PositionBuilderAtEnd)(g->b, here);
     ml_cg_line(g, f->base.span);
     return run;
 }
 
-static LLVMValueRef call_run(ml_Cg *g, LLVMValueRef run, LLVMValueRef env, LLVMValueRef lo,
-                             LLVMValueRef hi, LLVMValueRef step)
-{
-    LLVMValueRef args[4] = {env, lo, hi, step};
+/* ---------------------------------------------------------------- the call */
 
-    return L(BuildCall2)(g->b, L(GlobalGetValueType)(run), run, args, 4, "");
+/* What hands out iterations: ml_ParallelRun's caller. */
+static LLVMValueRef call(ml_Cg *g, LLVMValueRef *args)
+{
+    LLVMTypeRef types[5] = {g->ptr, g->ptr, g->i64, g->i32, g->i32};
+    LLVMTypeRef type = L(FunctionType)(g->i32, types, 5, false);
+
+    if (!g->o->standalone)
+        return ml_cg_call_c(g, "ml_parallel", g->i32, types, args, 5, false);
+    return L(BuildCall2)(g->b, type, ml_cg_parallel_alone(g, type), args, 5, "");
 }
 
-/* The least status of a chunk that failed stays in env. */
-static void report(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, LLVMValueRef status)
+static void leave_on_failure(ml_Cg *g, LLVMValueRef status)
 {
-    LLVMBasicBlockRef bad = ml_cg_block(g, "bad"), ok = ml_cg_block(g, "ok");
+    LLVMBasicBlockRef bad = ml_cg_block(g, "failed"), ok = ml_cg_block(g, "all");
     LLVMValueRef c = L(BuildICmp)(g->b, LLVMIntNE, status, ml_cg_int(g, g->i32, 0, 0), "");
 
     L(BuildCondBr)(g->b, c, bad, ok);
     ml_cg_place(g, bad);
-    (void)L(BuildAtomicRMW)(g->b, LLVMAtomicRMWBinOpMin, field(g, env, p, STATUS), status,
-                            LLVMAtomicOrderingMonotonic, false);
-    ml_cg_goto(g, ok);
-    ml_cg_place(g, ok);
-}
-
-static LLVMValueRef omp(ml_Cg *g, const char *name)
-{
-    LLVMValueRef v = ml_cg_call_c(g, name, g->i32, NULL, NULL, 0, false);
-
-    return L(BuildSExt)(g->b, v, g->i64, "");
-}
-
-/* The rounding and denormal modes of the caller, on machines where they are per thread. */
-static void float_modes(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, bool load)
-{
-    LLVMValueRef at = field(g, env, p, CONTROL);
-
-    if (g->ll->x86)
-        (void)ml_cg_intrinsic(g, load ? "llvm.x86.sse.ldmxcsr" : "llvm.x86.sse.stmxcsr",
-                              NULL, 0, &at, 1);
-}
-
-/* The fault: a chunk ends where the next one has begun. */
-static LLVMValueRef overlap(ml_Cg *g, LLVMValueRef hi)
-{
-    return ML_FAULT(PARALLEL_CHUNKS) ? L(BuildAdd)(g->b, hi, ml_cg_i64(g, 1), "") : hi;
-}
-
-static LLVMValueRef emit_driver(ml_Cg *g, const ml_For *f, LLVMTypeRef env,
-                                LLVMValueRef run, const char *name, bool uneven,
-                                bool strided)
-{
-    LLVMTypeRef type = L(FunctionType)(g->none, &g->ptr, 1, false);
-    LLVMValueRef driver = ml_cg_new_function(g, name, type, true), p, n, t, e, c, lo, hi;
-    LLVMBasicBlockRef here = L(GetInsertBlock)(g->b), one, got, all, some, done;
-    LLVMValueRef i1 = ml_cg_i64(g, 1);
-    ml_CgFn fn, *outer = g->fn;
-
-    ml_cg_fn_begin(g, &fn, driver, f->base.span);
-    p = L(GetParam)(driver, 0);
-    float_modes(g, env, p, true);
-    one = ml_cg_block(g, "next");
-    got = ml_cg_block(g, "got");
-    all = ml_cg_block(g, "static");
-    some = ml_cg_block(g, "chunk");
-    done = ml_cg_block(g, "done");
-    e = get(g, env, p, EXTENT);
-    n = omp(g, "omp_get_num_threads");
-    t = omp(g, "omp_get_thread_num");
-    c = L(BuildICmp)(g->b, LLVMIntSGT, L(BuildMul)(g->b, n, ml_cg_i64(g, 4), ""), e, "");
-    if (uneven)
-        c = ml_cg_int(g, g->i1, 0, 1);
-    if (strided)
-        c = ml_cg_int(g, g->i1, 0, 0);
-    L(BuildCondBr)(g->b, c, one, all);
-    ml_cg_place(g, one);
-    lo = L(BuildAtomicRMW)(g->b, LLVMAtomicRMWBinOpAdd, field(g, env, p, COUNTER), i1,
-                           LLVMAtomicOrderingMonotonic, false);
-    c = L(BuildICmp)(g->b, LLVMIntSLT, lo, e, "");
-    L(BuildCondBr)(g->b, c, got, done);
-    ml_cg_place(g, got);
-    hi = L(BuildAdd)(g->b, lo, i1, "");
-    if (ML_FAULT(PARALLEL_CHUNKS)) {
-        hi = overlap(g, hi);
-        c = L(BuildICmp)(g->b, LLVMIntSLT, hi, e, "");
-        hi = L(BuildSelect)(g->b, c, hi, e, "");
-    }
-    report(g, env, p, call_run(g, run, p, lo, hi, i1));
-    ml_cg_goto(g, one);
-    ml_cg_place(g, all);
-    if (strided) {
-        lo = t;
-        hi = e;
-    } else {
-        LLVMValueRef chunk = L(BuildAdd)(g->b, e, L(BuildSub)(g->b, n, i1, ""), "");
-        chunk = L(BuildSDiv)(g->b, chunk, n, "");
-        lo = L(BuildMul)(g->b, t, chunk, "");
-        hi = L(BuildAdd)(g->b, lo, chunk, "");
-        hi = overlap(g, hi);
-        c = L(BuildICmp)(g->b, LLVMIntSLT, hi, e, "");
-        hi = L(BuildSelect)(g->b, c, hi, e, "");
-    }
-    c = L(BuildICmp)(g->b, LLVMIntSLT, lo, hi, "");
-    L(BuildCondBr)(g->b, c, some, done);
-    ml_cg_place(g, some);
-    report(g, env, p, call_run(g, run, p, lo, hi, strided ? n : i1));
-    ml_cg_goto(g, done);
-    ml_cg_place(g, done);
-    L(BuildRetVoid)(g->b);
-    ml_cg_fn_end(g);
-    g->fn = outer;
-    L(PositionBuilderAtEnd)(g->b, here);
-    ml_cg_line(g, f->base.span);
-    return driver;
-}
-
-/* ---------------------------------------------------------------- the caller */
-
-static void enter(ml_Cg *g, LLVMTypeRef env, LLVMValueRef p, LLVMValueRef driver,
-                  LLVMValueRef run, LLVMValueRef e)
-{
-    LLVMBasicBlockRef plain = ml_cg_block(g, "plain"), many = ml_cg_block(g, "many"),
-                      end = ml_cg_block(g, "joined"), bad, ok, from[2];
-    LLVMTypeRef types[4] = {g->ptr, g->ptr, g->i32, g->i32};
-    LLVMValueRef args[4] = {driver, p, ml_cg_int(g, g->i32, 0, 0),
-                            ml_cg_int(g, g->i32, 0, 0)};
-    LLVMValueRef c, status[2], phi, limit = ml_cg_i64(g, g->o->threads);
-
-    c = L(BuildICmp)(g->b, LLVMIntEQ, e, ml_cg_i64(g, 1), "");
-    if (g->o->threads) { /* never more than there are iterations */
-        LLVMValueRef few = L(BuildICmp)(g->b, LLVMIntSLT, e, limit, "");
-        args[2] = L(BuildSelect)(g->b, few, e, limit, "");
-        args[2] = L(BuildTrunc)(g->b, args[2], g->i32, "");
-    }
-    L(BuildCondBr)(g->b, c, plain, many);
-    ml_cg_place(g, plain);
-    status[0] = call_run(g, run, p, ml_cg_i64(g, 0), e, ml_cg_i64(g, 1));
-    from[0] = L(GetInsertBlock)(g->b);
-    ml_cg_goto(g, end);
-    ml_cg_place(g, many);
-    (void)ml_cg_call_c(g, "GOMP_parallel", g->none, types, args, 4, false);
-    status[1] = get(g, env, p, STATUS);
-    c = L(BuildICmp)(g->b, LLVMIntEQ, status[1], ml_cg_int(g, g->i32, 0, INT32_MAX), "");
-    status[1] = L(BuildSelect)(g->b, c, ml_cg_int(g, g->i32, 0, 0), status[1], "");
-    from[1] = L(GetInsertBlock)(g->b);
-    ml_cg_goto(g, end);
-    ml_cg_place(g, end);
-    phi = L(BuildPhi)(g->b, g->i32, "status");
-    L(AddIncoming)(phi, status, from, 2);
-    bad = ml_cg_block(g, "failed");
-    ok = ml_cg_block(g, "all");
-    c = L(BuildICmp)(g->b, LLVMIntNE, phi, ml_cg_int(g, g->i32, 0, 0), "");
-    L(BuildCondBr)(g->b, c, bad, ok);
-    ml_cg_place(g, bad);
-    ml_cg_exit(g, phi);
+    ml_cg_exit(g, status);
     ml_cg_place(g, ok);
 }
 
 void ml_cg_parallel(ml_Cg *g, const ml_For *f)
 {
     Capture c = {.g = g, .used = ml_map_new(g->cx), .defined = ml_map_new(g->cx)};
-    LLVMBasicBlockRef some = ml_cg_block(g, "some"), none = ml_cg_block(g, "none");
     const char *name =
         ml_format(g->cx, "%s_body.par%u", g->func->name, (unsigned)g->n_outlined++);
-    LLVMValueRef e, p, run, driver, cond;
+    int how = ml_cg_annotated(f, "stride_pattern") ? ML_PARALLEL_STRIDED
+              : ml_cg_annotated(f, "uneven")       ? ML_PARALLEL_UNEVEN
+                                                   : ML_PARALLEL_EVEN;
+    LLVMValueRef args[5], e, status;
     LLVMTypeRef env;
     size_t mark = ml_cg_memo_mark(g);
+    bool fails = false;
 
     e = ml_cg_index(g, f->extent);
     ml_cg_memo_purge(g, mark);
@@ -393,9 +259,6 @@ void ml_cg_parallel(ml_Cg *g, const ml_For *f)
         e = L(BuildAdd)(g->b, e, ml_cg_i64(g, f->step->as.i - 1), "");
         e = L(BuildSDiv)(g->b, e, ml_cg_i64(g, f->step->as.i), "");
     }
-    cond = L(BuildICmp)(g->b, LLVMIntSGT, e, ml_cg_i64(g, 0), "");
-    L(BuildCondBr)(g->b, cond, some, none);
-    ml_cg_place(g, some);
     mark = ml_cg_memo_mark(g);
     g->seen_exprs = ml_map_new(g->cx);
     use_expr(&c, f->min);
@@ -403,19 +266,15 @@ void ml_cg_parallel(ml_Cg *g, const ml_For *f)
     ml_stmt_visit(f->body, see_definition, &c);
     ml_stmt_visit(f->body, see_use, &c);
     env = env_type(g, &c);
-    run = emit_run(g, f, &c, env, ml_format(g->cx, "%s.run", name));
+    args[0] = emit_run(g, f, &c, env, name, &fails);
     if (g->failed)
         return;
-    driver = emit_driver(g, f, env, run, name, ml_cg_annotated(f, "uneven"),
-                         ml_cg_annotated(f, "stride_pattern"));
-    p = ml_cg_alloca(g, env, 64, "env");
-    put(g, env, p, STATUS, ml_cg_int(g, g->i32, 0, INT32_MAX));
-    put(g, env, p, COUNTER, ml_cg_i64(g, 0));
-    put(g, env, p, EXTENT, e);
-    float_modes(g, env, p, false);
-    fill(g, env, p, &c);
-    enter(g, env, p, driver, run, e);
+    args[1] = make_env(g, env, &c);
+    args[2] = e;
+    args[3] = ml_cg_int(g, g->i32, 0, (int64_t)g->o->threads);
+    args[4] = ml_cg_int(g, g->i32, 0, how);
+    status = call(g, args);
+    if (fails)
+        leave_on_failure(g, status);
     ml_cg_memo_release(g, mark);
-    ml_cg_goto(g, none);
-    ml_cg_place(g, none);
 }

@@ -61,6 +61,7 @@ void ml_cg_exit(ml_Cg *g, LLVMValueRef status)
         return;
     ml_cg_free_down_to(g, 0);
     L(BuildRet)(g->b, status);
+    g->fn->fails |= status != ml_cg_int(g, g->i32, 0, 0);
 }
 
 static void emit_return(ml_Cg *g, const ml_Return *r)

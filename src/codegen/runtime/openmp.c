@@ -4,18 +4,32 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <string.h>
 
 static const char *const files[] = {"libgomp.so.1", "libomp.so.5", "libomp.so"};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *opened;
 
-/* Global, so that generated code finds GOMP_parallel by name. */
+static ml_OpenMp found;
+
+/* A symbol as a function; false: the library lacks it. */
+static bool find(void *lib, const char *name, void *fn)
+{
+    void *at = dlsym(lib, name);
+
+    memcpy(fn, &at, sizeof at);
+    return at != NULL;
+}
+
+/* Global, so that the code of saved kernels finds it by name. */
 static void open_it(void)
 {
     for (size_t k = 0; k < ML_COUNT(files) && !opened; k++) {
         void *lib = dlopen(files[k], RTLD_NOW | RTLD_GLOBAL);
 
-        if (lib && dlsym(lib, "GOMP_parallel"))
+        if (lib && find(lib, "GOMP_parallel", &found.parallel) &&
+            find(lib, "omp_get_thread_num", &found.thread_num) &&
+            find(lib, "omp_get_num_threads", &found.num_threads))
             opened = files[k];
     }
 }
@@ -33,4 +47,9 @@ bool ml_openmp_open(ml_Ctx *cx)
 const char *ml_openmp_name(void)
 {
     return opened;
+}
+
+const ml_OpenMp *ml_openmp(void)
+{
+    return &found;
 }

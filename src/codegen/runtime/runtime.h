@@ -87,9 +87,24 @@ void ml_workspace_release(void); /* gives the calling thread's blocks back */
 void ml_workspace_set_limit(uint64_t bytes);
 uint64_t ml_workspace_refused(void); /* bytes of the last refusal, 0: none */
 
-/* ---- the OpenMP runtime (7.5): opened once per process; generated code imports
+/* ---- parallel loops (7.5), imported by generated code. The function of a loop executes the
+ * iterations lo, lo + step, ... below hi; 0, or the number of the assertion that failed. */
+typedef int32_t ml_ParallelRun(void *env, int64_t lo, int64_t hi, int64_t step);
+enum { ML_PARALLEL_EVEN, ML_PARALLEL_UNEVEN, ML_PARALLEL_STRIDED }; /* how */
+/* All iterations of [0, extent), on so many threads (0: the runtime's number); the least
+ * status that is not 0. The OpenMP runtime is open. */
+int32_t ml_parallel(ml_ParallelRun *fn, void *env, int64_t extent, int32_t threads,
+                    int32_t how);
+
+/* ---- the OpenMP runtime: opened once per process. Kernels that are saved import
  * GOMP_parallel, omp_get_thread_num and omp_get_num_threads. */
+typedef struct ml_OpenMp {
+    void (*parallel)(void (*fn)(void *), void *user, unsigned threads, unsigned flags);
+    int (*thread_num)(void);
+    int (*num_threads)(void);
+} ml_OpenMp;
 bool ml_openmp_open(ml_Ctx *cx);  /* false: neither libgomp.so.1 nor libomp.so.5 is there */
 const char *ml_openmp_name(void); /* "libgomp.so.1", or NULL: not opened */
+const ml_OpenMp *ml_openmp(void); /* once it is open */
 
 #endif
