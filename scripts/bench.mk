@@ -15,3 +15,12 @@ run-bench-kernels: all
 	    prepack='$(PREPACK)' out='$(LINES)'
 rivals:
 	@sh scripts/install-rivals.sh '$(RIVALS_FOLDER)' $(subst $(comma), ,$(RIVALS))
+
+# Candidates compiled a second, and the longest: `make bench-compile ROWS=GMM-2,SFM-0 THREADS=1 N=16`.
+.PHONY: bench-compile run-bench-compile
+bench-compile:
+	@sh scripts/install-deps.sh build
+	@$(SUBMAKE) run-bench-compile
+run-bench-compile: all $(OUT)/tests/bench/bench_compile
+	@MOONLOOP='$(abspath $(OUT))/moonloop' $(OUT)/tests/bench/bench_compile --rows rows='$(ROWS)' \
+	    threads='$(THREADS)' n='$(if $(filter command line,$(origin N)),$(N))' $(if $(filter 1,$(JSON)),--json)

@@ -2,7 +2,7 @@
  * bench_compile - how long candidates of a search take to compile: kernels a second of one
  * core, and the time of one over the rows of the suite.
  *
- *   bench_compile [--json] [--rows] [rows=suite|GMM-2,...] [n=8] [threads=2]
+ *   bench_compile [--json] [--rows] [rows=suite|GMM-2,...] [n=4] [threads=2]
  *
  * The programs are what a search proposes (bench_compile.lua); each is read, lowered and
  * compiled here as a worker does it, in processor time, the least of three rounds. --rows:
@@ -23,9 +23,9 @@ enum { MOST = 4096, ROUNDS = 3 };
 
 typedef struct Program {
     char row[32];
-    ml_Binary v; /* as a worker gets it */
+    ml_Binary v;           /* as a worker gets it */
     double lower, compile; /* seconds; lowering with reading */
-    size_t bytes; /* of the object */
+    size_t bytes;          /* of the object */
 } Program;
 
 static Program *programs;
@@ -139,16 +139,18 @@ static double tell_rows(bool lines)
         double most = 0;
         size_t bytes = 0;
 
-        for (end = k; end < n_programs && ml_streq(programs[end].row, programs[k].row); end++) {
+        for (end = k; end < n_programs && ml_streq(programs[end].row, programs[k].row);
+             end++) {
             most = fmax(most, total(&programs[end]));
             bytes = programs[end].bytes > bytes ? programs[end].bytes : bytes;
         }
         worst = fmax(worst, most);
         if (lines)
-            printf("%-10s %3zu kernels  median %7.2f ms (lowering %6.2f)  longest %7.2f ms  "
-                   "largest object %7zu bytes\n",
-                   programs[k].row, end - k, 1e3 * middle(k, end, total),
-                   1e3 * middle(k, end, lowering), 1e3 * most, bytes);
+            printf(
+                "%-10s %3zu kernels  median %7.2f ms (lowering %6.2f)  longest %7.2f ms  "
+                "largest object %7zu bytes\n",
+                programs[k].row, end - k, 1e3 * middle(k, end, total),
+                1e3 * middle(k, end, lowering), 1e3 * most, bytes);
     }
     return worst;
 }
@@ -156,7 +158,7 @@ static double tell_rows(bool lines)
 int main(int argc, char **argv)
 {
     const char *rows = "suite";
-    int n = 8, threads = 2;
+    int n = 4, threads = 2;
     bool lines = false;
     ml_Ctx *cx = ml_ctx_new(0);
     double sum = 0;
@@ -167,9 +169,9 @@ int main(int argc, char **argv)
         if (strncmp(argv[k], "rows=", 5) == 0 && argv[k][5])
             rows = argv[k] + 5;
         if (strncmp(argv[k], "n=", 2) == 0 && argv[k][2])
-            n = atoi(argv[k] + 2);
+            n = (int)strtol(argv[k] + 2, NULL, 10);
         if (strncmp(argv[k], "threads=", 8) == 0 && argv[k][8])
-            threads = atoi(argv[k] + 8);
+            threads = (int)strtol(argv[k] + 8, NULL, 10);
     }
     target = ml_target_host();
     if (ml_code_find(&target) == NULL) {
@@ -188,10 +190,11 @@ int main(int argc, char **argv)
         sum += total(&programs[k]);
     double worst = tell_rows(lines);
 
-    figure("compile of a candidate of the suite, median", 1e3 * middle(0, n_programs, total), 10,
-           "ms", false);
+    figure("compile of a candidate of the suite, median",
+           1e3 * middle(0, n_programs, total), 10, "ms", false);
     figure("the longest of them", 1e3 * worst, 40, "ms", false);
-    figure("candidates compiled a second and core", (double)n_programs / sum, 100, "/s", true);
+    figure("candidates compiled a second and core", (double)n_programs / sum, 100, "/s",
+           true);
     ml_code_close(code);
     ml_ctx_unref(cx);
     return 0;

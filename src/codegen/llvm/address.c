@@ -130,12 +130,9 @@ static void split_sum(ml_Cg *g, const ml_Expr *e, int64_t times, Sum *s)
     s->terms[s->n++] = (Term){e, times, depth_of(g, e)};
 }
 
-/* The terms but the constant, outermost loop first; NULL: there are none. */
-static const ml_Expr *join(ml_Cg *g, ml_Dtype t, Sum *s)
+static void sort_terms(Sum *s) /* outermost loop first; stable, and they are few */
 {
-    const ml_Expr *sum = NULL;
-
-    for (size_t k = 1; k < s->n; k++) { /* insertion sort: stable, and short */
+    for (size_t k = 1; k < s->n; k++) {
         Term x = s->terms[k];
         size_t at = k;
         while (at > 0 && s->terms[at - 1].depth > x.depth) {
@@ -144,7 +141,14 @@ static const ml_Expr *join(ml_Cg *g, ml_Dtype t, Sum *s)
         }
         s->terms[at] = x;
     }
-    for (size_t k = 0; k < s->n; k++) {
+}
+
+/* The sum of some terms; NULL: it does not fit. */
+static const ml_Expr *join(ml_Cg *g, ml_Dtype t, const Sum *s, size_t from, size_t to)
+{
+    const ml_Expr *sum = NULL;
+
+    for (size_t k = from; k < to; k++) {
         const ml_Expr *e = s->terms[k].e;
         if (s->terms[k].times == 0)
             continue;
@@ -159,11 +163,34 @@ static const ml_Expr *join(ml_Cg *g, ml_Dtype t, Sum *s)
 
 /* ---------------------------------------------------------------- addresses */
 
-static LLVMValueRef step_to(ml_Cg *g, LLVMTypeRef t, LLVMValueRef p, LLVMValueRef by,
-                            bool inbounds)
+/* A flat index in the parts that an address is made of, one after the other. */
+typedef struct Parts {
+    const ml_Expr *outer, *inner; /* what changes in loops further out; in the innermost */
+    int64_t constant;
+} Parts;
+
+static Parts parts_of(ml_Cg *g, const ml_Expr *flat, unsigned lanes, int64_t extra)
 {
-    return inbounds ? L(BuildInBoundsGEP2)(g->b, t, p, &by, 1, "")
-                    : L(BuildGEP2)(g->b, t, p, &by, 1, "");
+    const Parts whole = {flat, ml_int(g->cx, flat->type, 0), extra};
+    Sum s = {.n = 0};
+    Parts p;
+    size_t at;
+
+    if (flat->size > MAX_SPLIT)
+        return whole;
+    split_sum(g, flat, 1, &s);
+    if (s.lost)
+        return whole;
+    sort_terms(&s);
+    for (at = s.n; at > 0 && s.terms[at - 1].depth == s.terms[s.n - 1].depth; at--)
+        ;
+    p = (Parts){join(g, flat->type, &s, 0, at), join(g, flat->type, &s, at, s.n),
+                s.constant};
+    if (p.outer == NULL || p.inner == NULL ||
+        __builtin_mul_overflow(p.constant, (int64_t)lanes, &p.constant) ||
+        __builtin_add_overflow(p.constant, extra, &p.constant))
+        return whole;
+    return p;
 }
 
 LLVMValueRef ml_cg_address(ml_Cg *g, const ml_Buffer *b, const ml_Expr *flat,
@@ -171,38 +198,37 @@ LLVMValueRef ml_cg_address(ml_Cg *g, const ml_Buffer *b, const ml_Expr *flat,
 {
     const ml_CgPointer *p = ml_cg_pointer(g, b->data);
     LLVMTypeRef t = ml_cg_memory_type(g, b->type, 0);
-    Sum s = {.n = 0};
-    const ml_Expr *rest;
+    unsigned size = (unsigned)ml_lane_bytes(b->type);
+    const ml_Expr *part[2];
     LLVMValueRef at;
-    bool safe = inbounds;
+    Parts s;
 
     if (p == NULL || !ml_dtype_is_index(flat->type)) {
         if (p)
             ml_cg_fail(g, "an index of %s is neither int32 nor int64", b->name);
         return L(GetUndef)(g->ptr);
     }
-    s.lost = flat->size > MAX_SPLIT;
-    if (!s.lost)
-        split_sum(g, flat, 1, &s);
-    rest = s.lost ? NULL : join(g, flat->type, &s);
-    if (rest == NULL || __builtin_mul_overflow(s.constant, (int64_t)lanes, &s.constant) ||
-        __builtin_add_overflow(s.constant, extra, &s.constant)) {
-        rest = flat;
-        s.constant = extra;
-    }
+    s = parts_of(g, flat, lanes, extra);
+    part[0] = s.outer;
+    part[1] = s.inner;
+    /* Half way the sum may be outside, unless it only grows; a step that begins outside is
+     * not inbounds either, though it ends inside. */
+    if (!ml_is_int(s.outer, 0) + !ml_is_int(s.inner, 0) + (s.constant != 0) > 1)
+        inbounds = inbounds && s.constant >= 0 && ml_arith_bound(g->ar, s.outer).lo >= 0 &&
+                   ml_arith_bound(g->ar, s.inner).lo >= 0;
     at = p->p;
-    if (!ml_is_int(rest, 0)) {
-        LLVMValueRef index = ml_cg_index(g, rest);
+    for (size_t k = 0; k < ML_COUNT(part); k++) {
+        LLVMValueRef index;
+
+        if (ml_is_int(part[k], 0))
+            continue;
+        index = ml_cg_index(g, part[k]);
         if (lanes > 1)
             index = L(BuildMul)(g->b, index, ml_cg_i64(g, lanes), "");
-        /* Half way the sum may be outside, unless it only grows from there; a step that
-         * begins outside is not inbounds either, though it ends inside. */
-        if (s.constant != 0)
-            safe = inbounds && s.constant > 0 && ml_arith_bound(g->ar, rest).lo >= 0;
-        at = step_to(g, t, at, index, safe);
+        at = ml_cg_step(g, t, size, at, index, inbounds);
     }
     if (s.constant != 0)
-        at = step_to(g, t, at, ml_cg_i64(g, s.constant), safe);
+        at = ml_cg_step(g, t, size, at, ml_cg_i64(g, s.constant), inbounds);
     return at;
 }
 

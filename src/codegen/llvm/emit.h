@@ -81,11 +81,11 @@ typedef struct ml_CgLoop {
     uint32_t depth;
 } ml_CgLoop;
 
+enum { ML_MEMO_FREE, ML_MEMO_VALUE, ML_MEMO_INDEX, ML_MEMO_STEP };
 typedef struct ml_CgMemo {
-    uint32_t id, lane0;
-    uint16_t n;
-    uint8_t mode; /* 0 free, 1 value, 2 index */
-    bool reads;   /* memory: holds within its statement */
+    uint64_t a, b; /* what is known: an expression and its lanes, or pointer and offset */
+    uint8_t mode;  /* ML_MEMO_... */
+    bool reads;    /* memory: holds within its statement */
     LLVMValueRef v;
 } ml_CgMemo;
 
@@ -223,6 +223,9 @@ LLVMValueRef ml_cg_memo_get(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned 
                             unsigned n);
 void ml_cg_memo_set(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned lane0, unsigned n,
                     LLVMValueRef v);
+/* The pointer p moved by so many elements of type t, of `size` bytes. */
+LLVMValueRef ml_cg_step(ml_Cg *g, LLVMTypeRef t, unsigned size, LLVMValueRef p,
+                        LLVMValueRef by, bool inbounds);
 /* A scalar integer expression as i64. */
 LLVMValueRef ml_cg_index(ml_Cg *g, const ml_Expr *e);
 /* A vector of integers as base + lane * stride (scalars of its element type). */

@@ -404,11 +404,11 @@ LLVMValueRef ml_cg_value(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
     if (n == 0 && g->mask)
         return if_any_lane(g, e);
     reuse = can_reuse(g, e);
-    if (reuse && (v = ml_cg_memo_get(g, e, 1, lane0, n)) != NULL)
+    if (reuse && (v = ml_cg_memo_get(g, e, ML_MEMO_VALUE, lane0, n)) != NULL)
         return v;
     v = compute(g, e, lane0, n);
     if (reuse && !g->failed)
-        ml_cg_memo_set(g, e, 1, lane0, n, v);
+        ml_cg_memo_set(g, e, ML_MEMO_VALUE, lane0, n, v);
     return v;
 }
 

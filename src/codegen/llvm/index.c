@@ -138,13 +138,13 @@ LLVMValueRef ml_cg_index(ml_Cg *g, const ml_Expr *e)
         return ml_cg_dtype_ok(g, e->type) ? extended(g, e) : L(GetUndef)(g->i64);
     if (mask && (e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL | ML_X_EFFECT)))
         return extended(g, e);
-    if (reuse && (v = ml_cg_memo_get(g, e, 2, 0, 0)) != NULL)
+    if (reuse && (v = ml_cg_memo_get(g, e, ML_MEMO_INDEX, 0, 0)) != NULL)
         return v;
     g->mask = NULL;
     v = compute(g, e);
     g->mask = mask;
     if (reuse && !g->failed)
-        ml_cg_memo_set(g, e, 2, 0, 0, v);
+        ml_cg_memo_set(g, e, ML_MEMO_INDEX, 0, 0, v);
     return v;
 }
 

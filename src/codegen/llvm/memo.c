@@ -1,5 +1,6 @@
 /*
- * memo - values already emitted, by expression, lanes and mode.
+ * memo - values already emitted, by expression, lanes and mode, and addresses by pointer
+ * and offset.
  *
  * An entry holds where the instruction that made it dominates: what is made in a loop body
  * or in one arm of a branch is taken back at its end, what reads memory at the end of its
@@ -9,17 +10,18 @@
 
 enum { MEMO_FIRST = 256 };
 
-static size_t slot_of(const ml_Cg *g, uint32_t id, unsigned mode, unsigned lane0,
-                      unsigned n)
+/* Where the key is, or goes. */
+static ml_CgMemo *place(const ml_Cg *g, const ml_CgMemo *key)
 {
-    uint64_t h = ((uint64_t)id << 20 ^ (uint64_t)lane0 << 8 ^ (uint64_t)n << 2 ^ mode) *
-                 UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t h =
+        (key->a * UINT64_C(0x9e3779b97f4a7c15) ^ key->b) * UINT64_C(0xff51afd7ed558ccd);
     size_t k = (size_t)(h >> 32) & (g->memo_cap - 1);
 
-    while (g->memo[k].mode != 0 && !(g->memo[k].id == id && g->memo[k].mode == mode &&
-                                     g->memo[k].lane0 == lane0 && g->memo[k].n == n))
+    while (
+        g->memo[k].mode != ML_MEMO_FREE &&
+        !(g->memo[k].a == key->a && g->memo[k].b == key->b && g->memo[k].mode == key->mode))
         k = (k + 1) & (g->memo_cap - 1);
-    return k;
+    return &g->memo[k];
 }
 
 static void grow(ml_Cg *g)
@@ -30,35 +32,61 @@ static void grow(ml_Cg *g)
     g->memo_cap = n ? 2 * n : MEMO_FIRST;
     g->memo = ML_ARRAY(g->cx, ml_CgMemo, g->memo_cap);
     for (size_t k = 0; k < n; k++)
-        if (old[k].mode)
-            g->memo[slot_of(g, old[k].id, old[k].mode, old[k].lane0, old[k].n)] = old[k];
+        if (old[k].mode != ML_MEMO_FREE)
+            *place(g, &old[k]) = old[k];
 }
 
-LLVMValueRef ml_cg_memo_get(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned lane0,
-                            unsigned n)
-{
-    if (g->memo_cap == 0)
-        return NULL;
-    return g->memo[slot_of(g, e->id, mode, lane0, n)].v;
-}
-
-void ml_cg_memo_set(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned lane0, unsigned n,
-                    LLVMValueRef v)
+static void set(ml_Cg *g, const ml_CgMemo *entry)
 {
     ml_CgMemo *m;
 
     if (2 * (g->memo_n + 1) > g->memo_cap)
         grow(g);
-    m = &g->memo[slot_of(g, e->id, mode, lane0, n)];
-    if (m->mode == 0)
+    m = place(g, entry);
+    if (m->mode == ML_MEMO_FREE)
         g->memo_n++;
-    *m = (ml_CgMemo){.id = e->id,
-                     .lane0 = lane0,
-                     .n = (uint16_t)n,
-                     .mode = (uint8_t)mode,
-                     .reads = (e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)) != 0,
-                     .v = v};
-    ml_push(g->cx, &g->trail, *m);
+    *m = *entry;
+    ml_push(g->cx, &g->trail, *entry);
+}
+
+static ml_CgMemo key_of(const ml_Expr *e, unsigned mode, unsigned lane0, unsigned n)
+{
+    return (ml_CgMemo){.a = (uint64_t)e->id << 32 | lane0, .b = n, .mode = (uint8_t)mode};
+}
+
+LLVMValueRef ml_cg_memo_get(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned lane0,
+                            unsigned n)
+{
+    const ml_CgMemo key = key_of(e, mode, lane0, n);
+
+    return g->memo_cap ? place(g, &key)->v : NULL;
+}
+
+void ml_cg_memo_set(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned lane0, unsigned n,
+                    LLVMValueRef v)
+{
+    ml_CgMemo entry = key_of(e, mode, lane0, n);
+
+    entry.reads = (e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)) != 0;
+    entry.v = v;
+    set(g, &entry);
+}
+
+LLVMValueRef ml_cg_step(ml_Cg *g, LLVMTypeRef t, unsigned size, LLVMValueRef p,
+                        LLVMValueRef by, bool inbounds)
+{
+    ml_CgMemo entry = {.a = (uint64_t)(uintptr_t)p,
+                       .b =
+                           ((uint64_t)(uintptr_t)by ^ (uint64_t)size << 56) << 1 | inbounds,
+                       .mode = ML_MEMO_STEP};
+    LLVMValueRef known = g->memo_cap ? place(g, &entry)->v : NULL;
+
+    if (known)
+        return known;
+    entry.v = inbounds ? L(BuildInBoundsGEP2)(g->b, t, p, &by, 1, "")
+                       : L(BuildGEP2)(g->b, t, p, &by, 1, "");
+    set(g, &entry);
+    return entry.v;
 }
 
 size_t ml_cg_memo_mark(ml_Cg *g)
@@ -68,7 +96,7 @@ size_t ml_cg_memo_mark(ml_Cg *g)
 
 static void take_back(ml_Cg *g, const ml_CgMemo *m)
 {
-    g->memo[slot_of(g, m->id, m->mode, m->lane0, m->n)].v = NULL;
+    place(g, m)->v = NULL;
 }
 
 void ml_cg_memo_release(ml_Cg *g, size_t mark)

@@ -202,14 +202,30 @@ static char *given_or(ml_Llvm *ll, const char *given, char *(*host)(void))
  * 7.2. */
 static LLVMCodeGenOptLevel level_here(ml_Llvm *ll)
 {
-    static const char *const options[] = {"moonloop", "-disable-lsr", "-enable-misched=0",
-                                          "-disable-post-ra"};
+    static const char *const options[] = {
+        "moonloop",
+        "-disable-lsr",
+        "-enable-misched=0",
+        "-disable-post-ra",
+        "-disable-machine-cse",
+        "-disable-machine-sink",
+        "-disable-postra-machine-licm",
+        "-disable-postra-machine-sink",
+        "-disable-copyprop",
+        "-disable-constant-hoisting",
+        "-disable-partial-libcall-inlining",
+        "-disable-ssc",
+        "-enable-shrink-wrap=false",
+        "-disable-x86-domain-reassignment", /* these are unknown where x86 is */
+        "-x86-cmov-converter=false",
+    };
+    const size_t n = ML_COUNT(options) - (ll->x86 ? 0 : 2);
     static bool set; /* the library takes them once */
 
     if (!ml_code_is_alone())
         return LLVMCodeGenLevelDefault;
     if (!set)
-        ll->api.ParseCommandLineOptions((int)ML_COUNT(options), options, NULL);
+        ll->api.ParseCommandLineOptions((int)n, options, NULL);
     set = true;
     return LLVMCodeGenLevelLess;
 }
