@@ -157,7 +157,9 @@ static bool divide(ml_Nest *n, const ml_Sum *a, ml_Num q, ml_Sum *high, ml_Sum *
     return l.n == 0 || ml_form_holds(f, ml_form_lt(f, greatest(n, &l, base), q));
 }
 
-ml_Sum ml_sum_digit(ml_Nest *n, const ml_Sum *a, ml_Num lo, ml_Num ext)
+/* (a // lo) % ext; ext 0: no remainder is taken. Not affine where digits would have to be
+ * cut in ways that are no digits. */
+static ml_Sum digit_of(ml_Nest *n, const ml_Sum *a, ml_Num lo, ml_Num ext)
 {
     ml_Forms *f = n->f;
     ml_Sum high, low, x = *a;
@@ -229,7 +231,7 @@ static ml_Sum put_digits(ml_Nest *n, const ml_Term *x, const ml_Sum *value)
     const ml_NestAxis *axis = &n->axes.v[x->axis];
     bool top = ml_form_is(f, x->lo, 1) && x->ext == axis->extent;
 
-    return top ? *value : ml_sum_digit(n, value, x->lo, x->ext);
+    return top ? *value : digit_of(n, value, x->lo, x->ext);
 }
 
 ml_Sum ml_sum_put(ml_Nest *n, const ml_Sum *a, uint32_t axis, const ml_Sum *value)

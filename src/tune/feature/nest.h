@@ -102,9 +102,6 @@ ml_Sum ml_sum_const(ml_Nest *n, double v);
 ml_Sum ml_sum_axis(ml_Nest *n, uint32_t axis);
 /* a + times * b. */
 ml_Sum ml_sum_add(ml_Nest *n, const ml_Sum *a, const ml_Sum *b, ml_Num times);
-/* (a // lo) % ext; ext 0: no remainder is taken. Not ok where digits would have to be cut
- * in ways that are no digits. */
-ml_Sum ml_sum_digit(ml_Nest *n, const ml_Sum *a, ml_Num lo, ml_Num ext);
 /* The same over loops alone. */
 ml_Sum ml_sum_loops(ml_Nest *n, const ml_Sum *a);
 /* With a sum in place of an axis. */

@@ -39,9 +39,9 @@ static double apply(ml_FormOp op, double a, double b, double c)
 static double pick(const ml_Forms *f, double at, uint32_t table)
 {
     const ml_FormTable *t = &f->tables.v[table];
-    uint32_t k = at > 0 ? (uint32_t)at : 0;
+    double last = t->n - 1;
 
-    return t->v[k < t->n ? k : t->n - 1];
+    return t->v[(uint32_t)(at > 0 ? (at < last ? at : last) : 0)];
 }
 
 static double evaluate(const ml_Forms *f, const ml_FormNode *n)

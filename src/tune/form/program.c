@@ -169,12 +169,9 @@ void ml_form_run(const ml_FormProgram *p, const double *x, double *room)
         case ML_FORM_PICK: {
             const ml_FormTable *t = &p->tables[s->b];
 
-            for (size_t l = 0; l < ML_LANES; l++) {
-                uint32_t k = a[l] > 0 ? (uint32_t)a[l] : 0;
+            const double last = t->n - 1;
 
-                to[l] = t->v[k < t->n ? k : t->n - 1];
-            }
-            break;
+            EACH_LANE(t->v[(uint32_t)(a[l] > 0 ? (a[l] < last ? a[l] : last) : 0)]);
         }
         case ML_FORM_ADD: EACH_LANE(a[l] + b[l]);
         case ML_FORM_SUB: EACH_LANE(a[l] - b[l]);

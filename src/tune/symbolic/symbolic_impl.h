@@ -1,0 +1,78 @@
+/* symbolic_impl - a symbolic replay, and what the steps share. */
+#ifndef ML_TUNE_SYMBOLIC_IMPL_H
+#define ML_TUNE_SYMBOLIC_IMPL_H
+
+#include "moonloop/primitives/trace/trace_impl.h"
+#include "moonloop/tune/symbolic/symbolic.h"
+
+/* What a variable of the trace stands for. */
+typedef struct SymValue {
+    uint8_t kind;  /* an ml_HandleKind; NONE: nothing yet */
+    uint32_t axis; /* LOOP */
+    ml_NestNode *block;
+    ml_Num num; /* EXPR */
+} SymValue;
+
+/* Factors that were sampled for an extent: their product is known. */
+typedef struct SymTile {
+    ml_Num extent;
+    size_t n;
+    const ml_Num *v;
+} SymTile;
+
+typedef struct Sym {
+    ml_Ctx *cx; /* of this replay */
+    ml_Nest n;
+    ml_Forms *f;
+    const ml_Trace *t;
+    SymValue *vars;  /* by number */
+    ml_Map *symbols; /* uid -> 1 + number of the variable */
+    ML_VEC(SymTile) tiles;
+    const ml_Inst *in; /* the instruction at hand */
+    ml_TVArg args[ML_MAX_PARAMS];
+    uint32_t at;     /* of its decision in the vector */
+    const char *why; /* not NULL: there is no form, and why */
+} Sym;
+
+/* Sets why; false. */
+bool ml_sym_no(Sym *s, const char *why);
+
+/* ---- arguments of the instruction; false: ml_sym_no */
+bool ml_sym_num(Sym *s, const ml_TV *v, ml_Num *out);
+bool ml_sym_loop(Sym *s, size_t param, ml_NestNode **out);
+bool ml_sym_block(Sym *s, size_t param, ml_NestNode **out);
+bool ml_sym_flag(const Sym *s, size_t param, bool otherwise);
+/* The k-th output is the loop or block. */
+void ml_sym_out_loop(Sym *s, size_t k, uint32_t axis);
+void ml_sym_out_block(Sym *s, size_t k, ml_NestNode *b);
+
+/* ---- the nest */
+ml_NestNode *ml_sym_node_of(ml_NestNode *root, uint32_t axis); /* of a loop; NULL: gone */
+bool ml_sym_is_above(const ml_NestNode *up, const ml_NestNode *node); /* or the same */
+uint32_t ml_sym_new_loop(Sym *s, ml_Num extent);
+size_t ml_sym_position(const ml_NestNode *node); /* among its siblings */
+void ml_sym_insert(Sym *s, ml_NestNode *parent, size_t at, ml_NestNode *node);
+void ml_sym_remove(ml_NestNode *node); /* and loops around it that are empty then */
+
+/* ---- the steps: one for each primitive */
+bool ml_sym_split(Sym *s);
+bool ml_sym_fuse(Sym *s);
+bool ml_sym_reorder(Sym *s);
+bool ml_sym_kind(Sym *s);
+bool ml_sym_annotate(Sym *s);
+bool ml_sym_compute_at(Sym *s);
+bool ml_sym_reverse_compute_at(Sym *s);
+bool ml_sym_decompose_reduction(Sym *s);
+
+/* The whole: prefix of the trace on a fork of start, the rest on its nest. The fork in *fork
+ * lives until the caller is done with names. false: s->why. */
+bool ml_sym_replay(Sym *s, ml_Ctx *cx, ml_Forms *f, ml_Schedule *start, const ml_Trace *t,
+                   ml_Schedule **fork);
+/* Integers of a vector. */
+uint32_t ml_sym_numbers(const ml_Inst *in);
+
+/* ---- real.c */
+int ml_sym_real_rows(ml_Schedule *start, const ml_Trace *t, const int64_t *d,
+                     const ml_FeatureTarget *target, double *rows);
+
+#endif

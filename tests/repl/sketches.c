@@ -1,0 +1,130 @@
+/* sketches - see sketches.h. */
+#include "sketches.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "moonloop/core/script/script.h"
+#include "repl/bind/bind.h"
+
+static const char code[] =
+    "local moon, sets = ...\n"
+    "local out = {}\n"
+    "local function add(id)\n"
+    "  local p = moon.workload(id)\n"
+    "  local text = moon.schedule(p):script()\n"
+    "  for _, k in ipairs(moon.space.sketches(p)) do\n"
+    "    out[#out + 1] = {id .. ' ' .. k.name, text, k.schedule:trace():json()}\n"
+    "  end\n"
+    "end\n"
+    "for name in sets:gmatch('%S+') do\n"
+    "  local ok, set = pcall(moon.workload.set, name)\n"
+    "  if not ok then add(name) else for _, id in ipairs(set) do add(id) end end\n"
+    "end\n"
+    "return out\n";
+
+struct Sketches {
+    lua_State *L; /* the list is its only value */
+};
+
+static void check(bool ok, const char *what)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "sketches: %s\n", what);
+    exit(1);
+}
+
+Sketches *sketches_of(const char *sets)
+{
+    Sketches *v = calloc(1, sizeof *v);
+    lua_State *L = luaL_newstate();
+
+    check(v && L, "out of memory");
+    luaL_openlibs(L);
+    check(luaL_loadstring(L, code) == LUA_OK, "the code");
+    ml_lua_open(L);
+    lua_pushvalue(L, -1);
+    lua_setglobal(L, "moon");
+    lua_pushstring(L, sets);
+    if (lua_pcall(L, 2, 1, 0) != LUA_OK)
+        check(false, luaL_tolstring(L, -1, NULL));
+    v->L = L;
+    return v;
+}
+
+size_t sketches_count(const Sketches *v)
+{
+    return (size_t)lua_rawlen(v->L, 1);
+}
+
+OneSketch sketch_open(Sketches *v, size_t k)
+{
+    const ml_ParseOpts po = {.spelling = -1};
+    OneSketch s = {.cx = ml_ctx_new(0)};
+    const char *text[3];
+
+    lua_rawgeti(v->L, 1, (lua_Integer)k + 1);
+    for (int m = 0; m < 3; m++) {
+        lua_rawgeti(v->L, -1, m + 1);
+        text[m] = ml_strdup(s.cx, ml_str(lua_tostring(v->L, -1)));
+        lua_pop(v->L, 1);
+    }
+    lua_pop(v->L, 1);
+    s.name = text[0];
+
+    ml_Parsed p = ml_parse(s.cx, ml_str(text[1]), &po);
+
+    check(p.mod != NULL, "a program that is not read");
+    check(ml_trace_from_json(s.cx, ml_str(text[2]), &s.trace), "a trace that is not read");
+    s.start = ml_schedule_new(
+        s.cx, p.mod,
+        &(ml_ScheduleOpts){.func = p.mod->funcs[0]->name, .render = ML_RENDER_NONE}, NULL);
+    check(s.start != NULL, "no schedule");
+    return s;
+}
+
+static const ml_Value *afresh(const ml_Inst *in, const ml_Value *old, void *user)
+{
+    (void)in;
+    (void)old;
+    (void)user;
+    return NULL;
+}
+
+bool sketch_draw(OneSketch *s, uint32_t seed, int64_t *d)
+{
+    ml_Schedule *f = ml_schedule_fork_at(s->start, 0);
+    ml_Ctx *cx = ml_ctx_new(0);
+    bool ok =
+        ml_schedule_seed(f, seed) && ml_trace_apply(f, &s->trace, true, afresh, NULL, NULL);
+    size_t at = 0;
+
+    if (ok) {
+        ml_Trace t = ml_schedule_trace(f, cx);
+
+        for (size_t k = 0; k < t.n; k++) {
+            const ml_Value *v = t.insts[k]->decision;
+
+            if (v && v->kind == ML_VAL_INT)
+                d[at++] = v->as.i;
+            for (uint32_t m = 0; v && v->kind == ML_VAL_LIST && m < v->n; m++)
+                d[at++] = v->as.list[m]->as.i;
+        }
+    }
+    ml_ctx_unref(cx);
+    ml_schedule_unref(f);
+    return ok;
+}
+
+void sketch_close(OneSketch *s)
+{
+    ml_schedule_unref(s->start);
+    ml_ctx_unref(s->cx);
+}
+
+void sketches_free(Sketches *v)
+{
+    lua_close(v->L);
+    free(v);
+}

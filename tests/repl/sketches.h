@@ -1,0 +1,28 @@
+/*
+ * sketches - what the families of lua/moonloop/space give for sets of workloads, as programs
+ * and traces that C can replay, and random decisions of theirs.
+ */
+#ifndef ML_TESTS_REPL_SKETCHES_H
+#define ML_TESTS_REPL_SKETCHES_H
+
+#include "moonloop/primitives/trace.h"
+
+typedef struct Sketches Sketches;
+typedef struct OneSketch {
+    ml_Ctx *cx;
+    ml_Schedule *start;
+    ml_Trace trace;
+    const char *name; /* "GMM-0 in place, rows outermost" */
+} OneSketch;
+
+/* sets: names of sets or workloads, spaces between. */
+Sketches *sketches_of(const char *sets);
+size_t sketches_count(const Sketches *v);
+OneSketch sketch_open(Sketches *v, size_t k);
+/* The decisions of a replay that samples afresh, in the order of the trace; as many numbers
+ * as it has. false: that replay is not legal. */
+bool sketch_draw(OneSketch *s, uint32_t seed, int64_t *d);
+void sketch_close(OneSketch *s);
+void sketches_free(Sketches *v);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * test_forms - rows of features from closed forms are those of the programs that are really
+ * replayed: for the sketches that the families of lua/moonloop/space give, on random
+ * decisions. ML_FORMS_TELL=1 prints what each sketch came to.
+ */
+#include "sketches.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "moonloop/tune/symbolic/symbolic.h"
+
+static const ml_FeatureTarget target = {.vector_bytes = 64,
+                                        .registers = 32,
+                                        .threads = 2,
+                                        .l1 = 32768,
+                                        .l2 = 1048576,
+                                        .l3 = 33554432};
+
+typedef struct Sum {
+    int64_t sketches, without_forms, mismatched, by_forms, by_replay;
+} Sum;
+
+static void compare_rows(const OneSketch *s, const ml_FormBatch *b, size_t k,
+                         const double *real, int n)
+{
+    size_t rows = b->begin[k + 1] - b->begin[k];
+
+    if (rows != (n > 0 ? (size_t)n : 0))
+        fail_msg("%s: %zu rows, really %d", s->name, rows, n);
+    for (size_t m = 0; m < rows * ML_FEATURES; m++) {
+        double have = (double)b->rows[b->begin[k] * (size_t)ML_FEATURES + m];
+
+        if (fabs(have - real[m]) > 1e-6 * (1 + fabs(real[m])))
+            fail_msg("%s: feature %zu of row %zu is %g, really %g", s->name,
+                     m % ML_FEATURES, m / ML_FEATURES, have, real[m]);
+    }
+}
+
+/* n random candidates of a sketch, forms against replay. */
+static void check_sketch(OneSketch *s, size_t n, Sum *sum)
+{
+    ml_SketchForms *f =
+        ml_sketch_forms_new(s->start, &s->trace, &target, &(ml_FormLimits){.body = 0});
+    uint32_t numbers = ml_sketch_forms_numbers(f);
+    int64_t *d = calloc((n + 1) * (numbers + 1u), sizeof *d);
+    double *real = malloc((size_t)ML_MAX_ROWS * ML_FEATURES * sizeof *real);
+    const ml_FormStats *st = ml_sketch_forms_stats(f);
+    ml_FormBatch b;
+    size_t drawn = 0;
+
+    for (uint32_t seed = 1; drawn < n && seed < 2 * n; seed++)
+        drawn += sketch_draw(s, seed, d + drawn * numbers);
+    ml_sketch_forms_rows(f, d, drawn, &b);
+    for (size_t k = 0; k < drawn; k++)
+        compare_rows(s, &b, k, real, ml_sketch_real_rows(f, d + k * numbers, real));
+    sum->sketches++;
+    sum->without_forms += st->why != NULL && st->mismatches == 0;
+    sum->mismatched += st->mismatches > 0;
+    sum->by_forms += st->by_forms;
+    sum->by_replay += st->by_replay;
+    if (getenv("ML_FORMS_TELL"))
+        printf("%-48s %3zu drawn %4lld forms %4lld replays %3zu variants %zu without%s%s\n",
+               s->name, drawn, (long long)st->by_forms, (long long)st->by_replay,
+               st->variants, st->replayed, st->why ? ": " : "", st->why ? st->why : "");
+    ml_sketch_forms_free(f);
+    free(d);
+    free(real);
+}
+
+static void check_sets(const char *sets, size_t n, Sum *sum)
+{
+    Sketches *v = sketches_of(sets);
+
+    for (size_t k = 0; k < sketches_count(v); k++) {
+        OneSketch s = sketch_open(v, k);
+
+        check_sketch(&s, n, sum);
+        sketch_close(&s);
+    }
+    sketches_free(v);
+    if (getenv("ML_FORMS_TELL"))
+        printf("%lld sketches: %lld without forms, %lld that disagree; %lld candidates by "
+               "forms, %lld replayed\n",
+               (long long)sum->sketches, (long long)sum->without_forms,
+               (long long)sum->mismatched, (long long)sum->by_forms,
+               (long long)sum->by_replay);
+}
+
+static void forms_are_what_replays_give(void **state)
+{
+    const char *sets = getenv("ML_FORMS_SETS");
+    Sum sum = {0};
+
+    (void)state;
+    check_sets(sets ? sets : "suite", getenv("ML_QUICK") ? 12 : 40, &sum);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_are_what_replays_give)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,269 @@
+/*
+ * test_symbolic - closed forms of a sketch with five parts of rows and columns: equal to
+ * what is read from the replayed program on 10,000 random vectors; what has no forms, or
+ * forms that are wrong, is replayed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "moonloop/core/script/script.h"
+#include "moonloop/primitives/rewrite/sample.h"
+#include "moonloop/tune/symbolic/symbolic.h"
+
+#define MATMUL(n, k, m)                                                                    \
+    "@T.prim_func\n"                                                                       \
+    "def mm(A: T.Buffer((" #n ", " #k "), \"float32\"), B: T.Buffer((" #k ", " #m          \
+    "), \"float32\"), C: T.Buffer((" #n ", " #m "), \"float32\")):\n"                      \
+    "    for i, j, k in T.grid(" #n ", " #m ", " #k "):\n"                                 \
+    "        with T.block(\"C\"):\n"                                                       \
+    "            vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"                          \
+    "            with T.init():\n"                                                         \
+    "                C[vi, vj] = T.float32(0)\n"                                           \
+    "            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]\n"
+
+/* SSRSRS with the result staged, fused and parallel outside, vectors inside. */
+static const char tiled[] =
+    "[[[\"GetBlock\", [], [\"C\", \"mm\"], [\"b0\"]],"
+    "[\"CacheWrite\", [\"b0\"], [0, \"local\"], [\"b50\"]],"
+    "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]],"
+    "[\"SamplePerfectTile\", [\"l1\"], [4, 64], [\"v4\", \"v5\", \"v6\", \"v7\"]],"
+    "[\"Split\", [\"l1\", \"v4\", \"v5\", \"v6\", \"v7\"], [true, false], "
+    "[\"l8\", \"l9\", \"l10\", \"l11\"]],"
+    "[\"SamplePerfectTile\", [\"l2\"], [4, 64], [\"v12\", \"v13\", \"v14\", \"v15\"]],"
+    "[\"Split\", [\"l2\", \"v12\", \"v13\", \"v14\", \"v15\"], [true, false], "
+    "[\"l16\", \"l17\", \"l18\", \"l19\"]],"
+    "[\"SamplePerfectTile\", [\"l3\"], [2, 64], [\"v20\", \"v21\"]],"
+    "[\"Split\", [\"l3\", \"v20\", \"v21\"], [true, false], [\"l22\", \"l23\"]],"
+    "[\"Reorder\", [\"l8\", \"l16\", \"l9\", \"l17\", \"l22\", \"l10\", \"l18\", \"l23\", "
+    "\"l11\", \"l19\"], [], []],"
+    "[\"ReverseComputeAt\", [\"b50\", \"l17\"], [true, -1], []],"
+    "[\"DecomposeReduction\", [\"b0\", \"l22\"], [], [\"b24\"]],"
+    "[\"Vectorize\", [\"l19\"], [], []],"
+    "[\"Unroll\", [\"l11\"], [], []],"
+    "[\"SampleCategorical\", [], [[0, 16, 64, 512], [0.25, 0.25, 0.25, 0.25]], [\"v25\"]],"
+    "[\"Annotate\", [\"l22\", \"v25\"], [\"pragma_auto_unroll_max_step\"], []],"
+    "[\"Fuse\", [\"l8\", \"l16\"], [true], [\"l26\"]],"
+    "[\"Parallel\", [\"l26\"], [], []]],"
+    "[[3, [8, 4, 4, 4]], [5, [4, 2, 4, 16]], [7, [64, 8]], [14, 1]]]";
+
+/* Factors that need not divide, packed panels: what varies its structure. */
+static const char guarded[] =
+    "[[[\"GetBlock\", [], [\"C\", \"mm\"], [\"b0\"]],"
+    "[\"CacheWrite\", [\"b0\"], [0, \"local\"], [\"b50\"]],"
+    "[\"CacheRead\", [\"b0\", []], [1, \"global\"], [\"b51\"]],"
+    "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]],"
+    "[\"SampleCategorical\", [], [[1, 2, 3, 4, 5, 6, 8, 12], [0.125, 0.125, 0.125, 0.125, "
+    "0.125, 0.125, 0.125, 0.125]], [\"v4\"]],"
+    "[\"Split\", [\"l1\", \"None\", \"v4\"], [true, false], [\"l5\", \"l6\"]],"
+    "[\"SampleCategorical\", [], [[1, 2, 3, 4, 7], [0.2, 0.2, 0.2, 0.2, 0.2]], [\"v7\"]],"
+    "[\"Split\", [\"l2\", \"None\", \"v7\", 16], [true, false], [\"l8\", \"l9\", "
+    "\"l10\"]],"
+    "[\"SamplePerfectTile\", [\"l8\"], [2, 64], [\"v11\", \"v12\"]],"
+    "[\"Split\", [\"l8\", \"v11\", \"v12\"], [true, false], [\"l13\", \"l14\"]],"
+    "[\"Reorder\", [\"l13\", \"l5\", \"l14\", \"l3\", \"l6\", \"l9\", \"l10\"], [], []],"
+    "[\"ComputeAt\", [\"b51\", \"l13\"], [true, -1], []],"
+    "[\"ReverseComputeAt\", [\"b50\", \"l14\"], [true, -1], []],"
+    "[\"DecomposeReduction\", [\"b0\", \"l3\"], [], [\"b24\"]],"
+    "[\"Vectorize\", [\"l10\"], [], []],"
+    "[\"Unroll\", [\"l9\"], [], []],"
+    "[\"Parallel\", [\"l13\"], [], []]],"
+    "[[4, 0], [6, 0], [8, [8, 1]]]]";
+
+static const ml_FeatureTarget target = {.vector_bytes = 64,
+                                        .registers = 32,
+                                        .threads = 2,
+                                        .l1 = 32768,
+                                        .l2 = 1048576,
+                                        .l3 = 33554432};
+
+typedef struct Fix {
+    ml_Ctx *cx;
+    ml_Schedule *start;
+    ml_Trace trace;
+    ml_SketchForms *f;
+} Fix;
+
+static Fix open_fix(const char *text, const char *trace, const ml_FormLimits *limits)
+{
+    const ml_ParseOpts po = {.spelling = -1};
+    Fix x = {.cx = ml_ctx_new(0)};
+    ml_Parsed p = ml_parse(x.cx, ml_str(text), &po);
+
+    assert_non_null(p.mod);
+    assert_true(ml_trace_from_json(x.cx, ml_str(trace), &x.trace));
+    x.start = ml_schedule_new(
+        x.cx, p.mod, &(ml_ScheduleOpts){.func = "mm", .render = ML_RENDER_NONE}, NULL);
+    assert_non_null(x.start);
+    x.f = ml_sketch_forms_new(x.start, &x.trace, &target, limits);
+    return x;
+}
+
+static void close_fix(Fix *x)
+{
+    ml_sketch_forms_free(x->f);
+    ml_schedule_unref(x->start);
+    ml_ctx_unref(x->cx);
+}
+
+static void draw_tile(uint32_t *r, int64_t extent, size_t n, int64_t *out)
+{
+    int64_t scratch[80];
+    ml_Primes p;
+
+    assert_true(ml_factorise(NULL, extent, &p));
+    ml_random_tile(r, extent, &p, n, scratch, out);
+}
+
+static void draw_tiled(uint32_t *r, int64_t *d, int64_t n, int64_t k, int64_t m)
+{
+    draw_tile(r, n, 4, d);
+    draw_tile(r, m, 4, d + 4);
+    draw_tile(r, k, 2, d + 8);
+    d[10] = ml_random_int(r, 0, 4);
+}
+
+static int64_t up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static void draw_guarded(uint32_t *r, int64_t *d, int64_t columns)
+{
+    static const int64_t width[] = {1, 2, 3, 4, 7};
+
+    d[0] = ml_random_int(r, 0, 8);
+    d[1] = ml_random_int(r, 0, 5);
+    draw_tile(r, up(columns, 16 * width[d[1]]), 2, d + 2);
+}
+
+static void check_rows(Fix *x, const ml_FormBatch *b, const int64_t *d, size_t n)
+{
+    uint32_t numbers = ml_sketch_forms_numbers(x->f);
+    double *real = malloc((size_t)ML_MAX_ROWS * ML_FEATURES * sizeof *real);
+
+    for (size_t k = 0; k < n; k++) {
+        int rows = ml_sketch_real_rows(x->f, d + k * numbers, real);
+
+        assert_int_equal(rows < 0 ? 0 : rows, b->begin[k + 1] - b->begin[k]);
+        assert_int_equal(b->valid[k], rows >= 0);
+        for (size_t m = 0; rows > 0 && m < (size_t)rows * ML_FEATURES; m++) {
+            float have = b->rows[b->begin[k] * (size_t)ML_FEATURES + m];
+
+            if (have != (float)real[m] &&
+                fabs((double)have - real[m]) > 1e-7 * (1 + fabs(real[m])))
+                fail_msg("vector %zu: feature %zu of row %zu is %.9g, really %.9g", k,
+                         m % ML_FEATURES, m / ML_FEATURES, (double)have, real[m]);
+        }
+    }
+    free(real);
+}
+
+static void ten_thousand_vectors_of_a_matmul(void **state)
+{
+    size_t n = getenv("ML_QUICK") ? 1500 : 10000;
+    Fix x = open_fix(MATMUL(512, 384, 768), tiled, &(ml_FormLimits){.body = 0});
+    uint32_t numbers = ml_sketch_forms_numbers(x.f), r = 17;
+    int64_t *d = calloc(n * numbers, sizeof *d);
+    const ml_FormStats *st = ml_sketch_forms_stats(x.f);
+    ml_FormBatch b;
+
+    assert_int_equal(numbers, 11);
+    for (size_t k = 0; k < n; k++)
+        draw_tiled(&r, d + k * numbers, 512, 384, 768);
+    ml_sketch_forms_rows(x.f, d, n, &b);
+    assert_null(st->why);
+    assert_int_equal(st->replayed, 0);
+    assert_int_equal(st->by_forms + st->by_replay, n);
+    assert_true(st->by_replay <= 2 * (int64_t)st->variants);
+    assert_true(st->by_replay < (int64_t)n / 10);
+    check_rows(&x, &b, d, n);
+    free(d);
+    close_fix(&x);
+}
+
+/* Rows and columns that no factor divides: guards come and go with the decisions. */
+static void guards_are_variants(void **state)
+{
+    size_t n = getenv("ML_QUICK") ? 300 : 2000;
+    Fix x = open_fix(MATMUL(100, 60, 500), guarded, &(ml_FormLimits){.body = 0});
+    uint32_t numbers = ml_sketch_forms_numbers(x.f), r = 5;
+    int64_t *d = calloc(n * numbers, sizeof *d);
+    const ml_FormStats *st = ml_sketch_forms_stats(x.f);
+    ml_FormBatch b;
+
+    for (size_t k = 0; k < n; k++)
+        draw_guarded(&r, d + k * numbers, 500);
+    ml_sketch_forms_rows(x.f, d, n, &b);
+    assert_true(st->variants > 1);
+    check_rows(&x, &b, d, n);
+    assert_true(st->by_forms > (int64_t)n / 2);
+    free(d);
+    close_fix(&x);
+}
+
+static void what_passes_a_limit_is_not_valid(void **state)
+{
+    const ml_FormLimits limits = {.body = 512, .pressure = 1};
+    const int64_t d[] = {
+        512, 1, 1, 1,  48, 1, 1, 16, 384, 1, 0, /* small */
+        1,   1, 8, 64, 12, 1, 1, 64, 384, 1, 0, /* 64 rows of 4 vectors unrolled */
+    };
+    Fix x = open_fix(MATMUL(512, 384, 768), tiled, &limits);
+    ml_FormBatch b;
+
+    for (int k = 0; k < 3; k++)
+        ml_sketch_forms_rows(x.f, d, 2, &b);
+    assert_true(b.valid[0]);
+    assert_false(b.valid[1]);
+    assert_int_equal(ml_sketch_forms_stats(x.f)->illegal, 0);
+    assert_true(ml_sketch_forms_stats(x.f)->by_forms > 0);
+    int64_t before = ml_sketch_forms_stats(x.f)->by_replay;
+
+    ml_sketch_forms_check(x.f, SIZE_MAX); /* from now on each is compared */
+    ml_sketch_forms_rows(x.f, d, 2, &b);
+    assert_int_equal(ml_sketch_forms_stats(x.f)->by_replay, before + 2);
+    assert_int_equal(ml_sketch_forms_stats(x.f)->mismatches, 0);
+    close_fix(&x);
+}
+
+/* A step that has no forms: each candidate is replayed, counted, and told. */
+static void without_forms_all_is_replayed(void **state)
+{
+    static const char trace[] =
+        "[[[\"GetBlock\", [], [\"C\", \"mm\"], [\"b0\"]],"
+        "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]],"
+        "[\"SampleCategorical\", [], [[2, 4], [0.5, 0.5]], [\"v4\"]],"
+        "[\"Split\", [\"l3\", \"None\", \"v4\"], [true, false], [\"l5\", \"l6\"]],"
+        "[\"RFactor\", [\"l6\"], [2], [\"b7\"]]], [[2, 0]]]";
+    const int64_t d[] = {0, 1, 1, 7}; /* the last is no candidate */
+    Fix x = open_fix(MATMUL(32, 32, 32), trace, &(ml_FormLimits){.body = 0});
+    const ml_FormStats *st = ml_sketch_forms_stats(x.f);
+    ml_FormBatch b;
+
+    ml_sketch_forms_rows(x.f, d, 4, &b);
+    assert_non_null(strstr(st->why, "rfactor"));
+    assert_int_equal(st->by_replay, 4);
+    assert_int_equal(st->by_forms, 0);
+    assert_int_equal(st->illegal, 1);
+    assert_false(b.valid[3]);
+    check_rows(&x, &b, d, 4);
+    close_fix(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ten_thousand_vectors_of_a_matmul),
+        cmocka_unit_test(guards_are_variants),
+        cmocka_unit_test(what_passes_a_limit_is_not_valid),
+        cmocka_unit_test(without_forms_all_is_replayed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
