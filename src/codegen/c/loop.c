@@ -98,6 +98,8 @@ void ml_cp_for(ml_Cp *g, const ml_For *f)
         return;
     }
     extent = ml_cp_in(g, ml_cp_index(g, f->extent), ML_CP_ADD);
+    if (f->extent->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)) /* the body may change it */
+        extent = ml_cp_keep(g, "int64_t", extent);
     if (f->kind == ML_FOR_PARALLEL && g->next == NULL && g->mode->openmp &&
         g->o->threads != 1)
         print_parallel(g, f, extent);

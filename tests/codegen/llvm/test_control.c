@@ -23,6 +23,19 @@ static void loops_of_every_shape_equal_the_interpreter(void **state)
               EXACT);
 }
 
+static void a_bound_is_read_once(void **state)
+{
+    NEED_LLVM();
+    same_text(*state,
+              HEAD("B: T.Buffer((64,), \"int32\")") "    n = T.decl_buffer((1,), "
+                                                    "\"int32\", scope=\"local\")\n"
+                                                    "    n[0] = 20\n"
+                                                    "    for i in range(n[0]):\n"
+                                                    "        B[i] = B[i] + i\n"
+                                                    "        n[0] = n[0] - 1\n",
+              EXACT);
+}
+
 static void index_divisions_equal_the_interpreter(void **state)
 {
     NEED_LLVM();
@@ -373,6 +386,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(loops_of_every_shape_equal_the_interpreter),
+        TEST(a_bound_is_read_once),
         TEST(index_divisions_equal_the_interpreter),
         TEST(jumps_equal_the_interpreter),
         TEST(variables_and_conditions_equal_the_interpreter),
