@@ -497,6 +497,17 @@ test("the code of a kernel is text", function()
     end)
 end)
 
+test("what a program calls is declared in its C, and hidden by no name", function()
+    local text = moon.build(moon.parse [[
+@T.prim_func
+def f(fabsf: T.Buffer((4,), "float32"), cube: T.Buffer((4,), "float32")):
+    for i in range(4):
+        cube[i] = T.call_pure_extern("float32", "fabsf", fabsf[i]) + T.call_pure_extern("float32", "cube", fabsf[i])
+]]):source()
+    assert(text:find("float cube(float);", 1, true) and not text:find("float fabsf(", 1, true), text)
+    assert(text:find("fabsf((fabsf_1[i])) + cube((fabsf_1[i]))", 1, true), text)
+end)
+
 test("a kernel is timed as a schedule is", function()
     local k = moon.build(moon.workload.matmul(32, 32, 32), { threads = 1 })
     local t = k:time()

@@ -112,11 +112,6 @@ static ml_CpText multiply_shift(ml_Cp *g, const ml_Expr *e, unsigned lane0, unsi
 
 /* ---------------------------------------------------------------- the same bits */
 
-static const char *bits_in(ml_Cp *g, ml_Dtype t)
-{
-    return ml_cp_memory_type(g->cx, t);
-}
-
 /* Through memory: the bits of each lane, or of all of them together. */
 static ml_CpText reinterpret(ml_Cp *g, const ml_Expr *e, unsigned lane0, unsigned n)
 {
@@ -164,7 +159,6 @@ static ml_CpText reinterpret(ml_Cp *g, const ml_Expr *e, unsigned lane0, unsigne
                 ml_text_fmt(&g->below, "    r = %s(v);\n", get);
             ml_text_add(&g->below, "    return r;\n}\n\n");
         }
-        (void)bits_in;
         return ml_cp_text(g, ML_CP_ATOM, "%s(%s)", f, v);
     }
 }
@@ -253,9 +247,9 @@ static bool in_math_h(const char *name)
 {
     size_t n = strlen(name);
 
-    for (ml_OpId id = ML_OP_OTHER; id < ML_OP_IDS; id++) {
+    for (ml_OpId id = ML_OP_OTHER + 1; id < ML_OP_IDS; id++) {
         const ml_Op *op = ml_op(id);
-        size_t m = op && op->name ? strlen(op->name) : 0;
+        size_t m = strlen(op->name);
         if (m && strncmp(op->name, name, m) == 0 &&
             (n == m || (n == m + 1 && name[m] == 'f')) &&
             (op->family != ML_FAMILY_OWN || id == ML_OP_POW || id == ML_OP_FMA ||

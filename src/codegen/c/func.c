@@ -80,9 +80,11 @@ typedef struct Seen { /* of one data pointer */
 } Seen;
 
 typedef struct Scan {
+    ml_Cp *g;
     ml_Ctx *cx;
-    ml_Map *seen; /* uid -> Seen */
-    bool calls;   /* others get the pointers */
+    ml_Map *seen;   /* uid -> Seen */
+    ml_Map *called; /* id of an expression that calls another's function */
+    bool calls;     /* others get the pointers */
 } Scan;
 
 static void see_buffer(Scan *sc, const ml_Buffer *b, bool written)
@@ -99,10 +101,22 @@ static void see_buffer(Scan *sc, const ml_Buffer *b, bool written)
     ml_map_set(sc->cx, sc->seen, b->data->uid, s);
 }
 
+/* No variable hides a function that is called. */
+static void see_extern(Scan *sc, const ml_Expr *e)
+{
+    if (e->n_args == 0 || e->args[0]->kind != ML_EXPR_STRING ||
+        ml_map_has(sc->called, e->args[0]->id))
+        return;
+    ml_map_set(sc->cx, sc->called, e->args[0]->id, e);
+    (void)ml_cp_name(sc->g, e->args[0]->as.s);
+}
+
 static bool see_expr(const ml_Expr *e, void *user)
 {
     Scan *sc = user;
 
+    if (ml_is_op(e, ML_OP_CALL_EXTERN) || ml_is_op(e, ML_OP_CALL_PURE_EXTERN))
+        see_extern(sc, e);
     if (e->kind == ML_EXPR_LOAD)
         see_buffer(sc, e->as.buffer, false);
     if (e->type.code == ML_HANDLE ||
@@ -189,7 +203,7 @@ static void print_function(ml_Cp *g, ml_Text *out)
     const ml_Value *attr = ml_dict_get(f->attrs, "tir.noalias");
     bool noalias = attr == NULL || attr->as.i != 0;
     Param *params = ML_ARRAY(g->cx, Param, f->n_params + 1u);
-    Scan sc = {.cx = g->cx, .seen = ml_map_new(g->cx)};
+    Scan sc = {.g = g, .cx = g->cx, .seen = ml_map_new(g->cx), .called = ml_map_new(g->cx)};
     size_t scope = ml_cp_scope_open(g);
     ml_Text body = {0};
 

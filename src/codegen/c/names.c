@@ -8,8 +8,10 @@
 static bool reserved(const char *z)
 {
     static const char *const words[] = {
-        "NULL",  "NAN",  "INFINITY", "EOF", "linux",  "unix", "i386",
-        "errno", "free", "memcpy",   "w",   "status", "main", "aligned_alloc"};
+        "NULL",      "NAN",    "INFINITY", "EOF",           "linux",
+        "unix",      "i386",   "errno",    "free",          "memcpy",
+        "w",         "status", "main",     "aligned_alloc", "math_errhandling",
+        "MB_CUR_MAX"};
     static const char *const begins[] = {"_",        "ml_",   "ML_",  "INT",   "UINT",
                                          "HUGE_",    "M_",    "FP_",  "MATH_", "SIZE_",
                                          "PTRDIFF_", "RAND_", "EXIT_"};
