@@ -2,7 +2,7 @@
 
 # These goals install the packages that they need, and then make RUN in a make that finds them.
 SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
-.PHONY: test check golden races cov bench demo doc tidy fuzz lint deps format format-check
+.PHONY: test check golden races cov bench demo doc tidy fuzz fuzz-space lint deps format format-check
 test check: RUN := run-tests
 # The tests of contexts and schedules between threads, under the thread sanitizer.
 races:      RUN := run-tests SAN=thread T=parallel
@@ -18,8 +18,8 @@ test check golden races bench demo doc tidy:
 cov:
 	@sh scripts/install-deps.sh $(PACKAGES)
 	@$(SUBMAKE) run-tests COV=1; status=$$?; bash scripts/cov.sh '$(OUT)-cov'; exit $$status
-fuzz:
-	@$(SUBMAKE) run-fuzz
+fuzz fuzz-space:
+	@$(SUBMAKE) run-$@
 deps:
 	@sh scripts/install-deps.sh all
 
@@ -27,7 +27,7 @@ deps:
 
 # A test is a program (test_*.c) or a script (test_*.sh); other .c files beside it are its helpers.
 # The folders of the library are tested without the REPL; all others are linked with everything.
-LEAN_TESTS := $(LIB_DIRS) selfcheck arith script lower llvm runtime worker trace fuzz
+LEAN_TESTS := $(LIB_DIRS) selfcheck arith script lower llvm runtime worker trace
 TEST_ALL   := $(call every,tests/*/test_*.c tests/*/*/test_*.c tests/*/test_*.sh)
 TEST_PICK  := $(if $(T),$(foreach t,$(TEST_ALL),$(if $(strip $(foreach w,$(T),$(findstring $(w),$(t)))),$(t))),$(TEST_ALL))
 TEST_C     := $(filter %.c,$(TEST_PICK))
@@ -54,7 +54,7 @@ $(foreach p,$(sort $(TEST_PROGS) $(FUZZ_PROGS) $(BENCH_PROGS) $(FAKE_PROGS)),$(e
 
 # Everything that compiles is built and run; a build that breaks is one more failure.
 NEEDS_ALL := $(if $(TEST_SH)$(filter tests/codegen/worker/% tests/tune/%,$(TEST_C))$(filter-out $(addprefix tests/,$(addsuffix /%,$(LIB_DIRS))),$(TEST_C)),all)
-.PHONY: run-tests test-programs run-fuzz run-bench run-demo run-doc run-tidy
+.PHONY: run-tests test-programs run-fuzz run-fuzz-space run-bench run-demo run-doc run-tidy
 test-programs: $(NEEDS_ALL) $(TEST_PROGS) $(FAKE_PROGS) $(FUZZ_TESTED)
 run-tests:
 	$(if $(and $(TEST_C),$(filter 0,$(HAVE_CMOCKA))),$(error the tests need cmocka (Debian package libcmocka-dev)))
@@ -76,6 +76,9 @@ SEED ?= 1
 run-fuzz run-bench run-demo: export MOONLOOP := $(abspath $(OUT))/moonloop
 run-fuzz: $(FUZZ_PROGS) all
 	@ML_JOBS='$(JOBS)' bash scripts/fuzz.sh '$(N)' '$(SEED)' '$(FAULTS)' $(FUZZ_PROGS)
+# More words for the program in ARGS: operator=conv2d, or program= and candidate= of a finding.
+run-fuzz-space: $(OUT)/tests/fuzz/fuzz_space
+	@FZ_PROGRESS="$${FZ_PROGRESS:-30}" $< '$(N)' '$(SEED)' jobs='$(JOBS)' $(ARGS)
 run-bench: $(BENCH_PROGS) all
 	@set -e; for p in $(BENCH_PROGS) $(BENCH_SH); do $$(realpath $$p) $(if $(filter 1,$(JSON)),--json); done
 run-demo: all

@@ -2,8 +2,9 @@
 # Runs the random tests on all cores: fuzz.sh N SEED FAULTS PROGRAM...
 # Each PROGRAM is called as `PROGRAM N SEED [faults]` once per core, with seeds SEED, SEED+1, ...,
 # so that the failing seed of the output is all one needs to see a failure again. Exit 1 if any failed.
-# A tenth of N for two of them: a session is some 24 lines typed, and a program of fuzz_lower is
-# lowered after each of its steps and run after each pass (some 50 runs). So N is about what each does.
+# A tenth of N for three of them: a session is some 24 lines typed, a program of fuzz_lower is
+# lowered after each of its steps and run after each pass (some 50 runs), a candidate of fuzz_space is
+# compiled and run twice. So N is about what each does.
 # FZ_PROGRESS: seconds between two lines of progress (30; 0: none).
 set -u
 export FZ_PROGRESS=${FZ_PROGRESS:-30}
@@ -49,7 +50,7 @@ sum_counts() { # FILE...
 for p in "$@"; do
     pids=() program=$p
     case $p in /*) ;; *) program=./$p ;; esac
-    case $p in *fuzz_session | *fuzz_lower) each=$((n / 10 / cores + 1)) ;; *) each=$((n / cores + 1)) ;; esac
+    case $p in *fuzz_session | *fuzz_lower | *fuzz_space) each=$((n / 10 / cores + 1)) ;; *) each=$((n / cores + 1)) ;; esac
     for ((k = 0; k < cores; k++)); do
         echo "fuzz: $p $each $((seed + k)) $faults"
         # shellcheck disable=SC2086
@@ -71,5 +72,5 @@ for p in "$@"; do
     done
 done
 [ "$n" -lt 100 ] || sum_counts "$out"/fuzz_schedule.* 2>/dev/null
-echo "fuzz: $n of each (lowered programs and sessions: a tenth) in $((SECONDS - started)) s: $([ $bad = 0 ] && echo 'nothing found' || echo 'FAILURES, see above')"
+echo "fuzz: $n of each (lowered programs, sessions and design spaces: a tenth) in $((SECONDS - started)) s: $([ $bad = 0 ] && echo 'nothing found' || echo 'FAILURES, see above')"
 exit $bad

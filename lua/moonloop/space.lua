@@ -28,13 +28,23 @@ for k, name in ipairs {
     families[k] = core.load("space/" .. name)(moon, core, facts, plain)
 end
 
--- The sketches of a program for a target; never empty.
+-- A family that is refused while it looks at the program leaves it to the others.
+local function ask(family, list, ...)
+    local ok, e = pcall(family.sketches, list, ...)
+    if ok then return end
+    if type(e) ~= "userdata" or e.code == "interrupted" then error(e, 0) end
+    list.refused[#list.refused + 1] = { name = "a family", error = e }
+end
+
+-- The sketches of a program for a target; never empty. opts: threads; target, facts that differ from this
+-- machine's.
 function space.sketches(program, opts)
     local json, target = core.tune_target()
+    for k, v in pairs(opts and opts.target or {}) do target[k] = v end
     local threads = opts and opts.threads ~= 0 and opts.threads or target.threads
     local list = { refused = {}, target = json, threads = threads }
     for _, family in ipairs(families) do
-        if not list.known then family.sketches(list, program, target, threads) end
+        if not list.known then ask(family, list, program, target, threads) end
     end
     if #list == 0 or list.narrow then plain.sketches(list, program, target, threads) end
     if #list == 0 then facts.sketch(list, program, "as it is", function() end) end

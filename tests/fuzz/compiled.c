@@ -38,7 +38,7 @@ FzCode fz_code(uint32_t pick)
     static const ml_OptLevel opts[] = {ML_OPT_LIGHT, ML_OPT_LIGHT, ML_OPT_LIGHT,
                                        ML_OPT_NONE,  ML_OPT_O2,    ML_OPT_O3};
     uint64_t rnd = pick;
-    FzCode c;
+    FzCode c = {.contract = false};
 
     c.opt = opts[fz_below(&rnd, (int)ML_COUNT(opts))];
     c.threads = 1 + (uint32_t)fz_below(&rnd, 2);
@@ -56,8 +56,9 @@ void fz_code_text(FzCode c, ml_Text *out)
                       : c.opt == ML_OPT_O2   ? "O2"
                                              : "O3";
 
-    ml_text_fmt(out, "%s, %u thread%s, %u bits, data %s", opt, (unsigned)c.threads,
-                c.threads == 1 ? "" : "s", (unsigned)c.bits, places[c.place]);
+    ml_text_fmt(out, "%s, %u thread%s, %u bits, data %s%s", opt, (unsigned)c.threads,
+                c.threads == 1 ? "" : "s", (unsigned)c.bits, places[c.place],
+                c.contract ? ", contracted" : "");
 }
 
 /* ---------------------------------------------------------------- targets */
@@ -145,6 +146,7 @@ void fz_compiler_close(void)
 /* ---------------------------------------------------------------- crashes */
 
 static const FzTrial *watched;
+static const char *watched_text = "";
 static const char *phase = "";
 
 void fz_phase(const char *what)
@@ -155,7 +157,7 @@ void fz_phase(const char *what)
 /* Where a broken invariant or a fault ended this process. */
 static void tell_trial(void)
 {
-    dprintf(2, "---- crash%s%s\n", *phase ? " in " : "", phase);
+    dprintf(2, "---- crash%s%s\n%s", *phase ? " in " : "", phase, watched_text);
     if (watched)
         dprintf(2, "-- plan: seed %llu, stages %d, cap %d, off 0x%x, compile %d, code %u\n",
                 (unsigned long long)watched->plan.seed, watched->plan.stages,
@@ -174,7 +176,7 @@ static void on_crash(int sig, siginfo_t *info, void *context)
     _exit(1);
 }
 
-void fz_watch(const FzTrial *t)
+static void watch(void)
 {
     static bool handled;
 
@@ -183,41 +185,96 @@ void fz_watch(const FzTrial *t)
         ml_set_assert_hook(tell_trial);
     }
     handled = true;
+}
+
+void fz_watch(const FzTrial *t)
+{
+    watch();
     watched = t;
+}
+
+void fz_watch_text(const char *what)
+{
+    watch();
+    watched_text = what;
 }
 
 /* ---------------------------------------------------------------- one program */
 
 typedef struct Job {
     FzCompile *c;
-    FzCode code;
+    FzPlace place;
     ml_CodeOpts opts;
     ml_Codegen *ll;
     const ml_Func *body;
     FzWord words[FZ_SLOTS];
-    uint32_t n_words;
 } Job;
 
-static size_t start_of(FzPlace place, size_t bytes)
+static size_t start_of(FzPlace place, size_t bytes, size_t room)
 {
     switch (place) {
-    case FZ_AT_END: return FZ_ROOM - bytes;
-    case FZ_NEAR_END: return (FZ_ROOM - bytes) / 64 * 64;
+    case FZ_AT_END: return room - bytes;
+    case FZ_NEAR_END: return (room - bytes) / 64 * 64;
     case FZ_AT_BEGIN:
     case FZ_PLACES: break;
     }
     return 0;
 }
 
+static FzCode code_of(const FzCompile *c)
+{
+    return c->code ? *c->code : fz_code(c->pick);
+}
+
+/* The narrowest width that is wide enough, or the widest there is. */
+static uint32_t width_of(uint32_t bits)
+{
+    uint32_t k = 0;
+
+    while (k + 1 < comp.n_widths && widths[k] < bits)
+        k++;
+    return k;
+}
+
+const ml_Target *fz_target(uint32_t bits)
+{
+    return &comp.target[width_of(bits)];
+}
+
+static Job job_of(FzCompile *c, const ml_Func *body, FzPlace place)
+{
+    FzCode code = code_of(c);
+
+    return (Job){.c = c,
+                 .place = place,
+                 .opts = {.opt = code.opt,
+                          .no_contract = !code.contract,
+                          .threads = code.threads,
+                          .unaligned = code.place == FZ_AT_END},
+                 .ll = comp.ll[width_of(code.bits)],
+                 .body = body};
+}
+
+/* Where data lies with what is around it: of tensor k. */
+static uint8_t *place_of(const Job *j, uint32_t k, size_t *room, size_t *from)
+{
+    size_t bytes = j->c->args[k].tensor->bytes;
+    uint8_t *slot = fz_slot(k, bytes, room);
+
+    *from = start_of(j->place, bytes, *room);
+    return slot;
+}
+
 static bool lay_out(Job *j, const ml_Signature *sig)
 {
     const FzCompile *c = j->c;
 
-    j->n_words = c->n_args + sig->n_sizes;
-    if (j->n_words > FZ_SLOTS)
+    if (c->n_args + sig->n_sizes > FZ_SLOTS)
         return false;
     for (uint32_t k = 0; k < c->n_args; k++) {
         const ml_Tensor *t = c->args[k].tensor;
+        size_t room, from;
+        uint8_t *slot;
 
         if (t == NULL) {
             j->words[k].i = c->args[k].i;
@@ -225,13 +282,26 @@ static bool lay_out(Job *j, const ml_Signature *sig)
         }
         if (t->bytes > FZ_ROOM)
             return false;
-        memset(fz_slot(k), CANARY, FZ_ROOM);
-        j->words[k].p = fz_slot(k) + start_of(j->code.place, t->bytes);
+        slot = place_of(j, k, &room, &from);
+        memset(slot, CANARY, room);
+        j->words[k].p = slot + from;
         memcpy(j->words[k].p, t->data, t->bytes);
     }
     for (uint32_t k = 0; k < sig->n_sizes; k++)
         j->words[c->n_args + k].i = fz_scalar(c->sizes, sig->sizes[k]->hint);
     return true;
+}
+
+/* The first byte of the n that is no canary; n: all are. */
+static size_t written_at(const uint8_t *v, size_t n)
+{
+    size_t k = 0;
+
+    if (n == 0 || (v[0] == CANARY && memcmp(v, v + 1, n - 1) == 0))
+        return n;
+    while (v[k] == CANARY)
+        k++;
+    return k;
 }
 
 /* Takes the results over; false: something beside an argument was written. */
@@ -241,17 +311,22 @@ static bool take_back(Job *j)
 
     for (uint32_t k = 0; k < c->n_args; k++) {
         const ml_Tensor *t = c->args[k].tensor;
-        size_t from = t ? start_of(j->code.place, t->bytes) : 0;
-        const uint8_t *slot = fz_slot(k);
+        size_t room, from, before, behind;
+        const uint8_t *slot;
 
-        for (size_t b = 0; t && b < FZ_ROOM; b++)
-            if (slot[b] != CANARY && (b < from || b >= from + t->bytes)) {
-                ml_text_fmt(&c->detail, "byte %lld of %s was written",
-                            (long long)b - (long long)from, j->body->params[k].var->hint);
-                return false;
-            }
-        if (t)
-            memcpy(t->data, slot + from, t->bytes);
+        if (t == NULL)
+            continue;
+        slot = place_of(j, k, &room, &from);
+        before = written_at(slot, from);
+        behind = written_at(slot + from + t->bytes, room - from - t->bytes);
+        if (before < from || behind < room - from - t->bytes) {
+            ml_text_fmt(&c->detail, "byte %lld of %s was written",
+                        before < from ? (long long)before - (long long)from
+                                      : (long long)(t->bytes + behind),
+                        j->body->params[k].var->hint);
+            return false;
+        }
+        memcpy(t->data, slot + from, t->bytes);
     }
     return true;
 }
@@ -261,14 +336,17 @@ static void fault_text(Job *j, const FzAnswer *a)
     FzCompile *c = j->c;
     uint32_t line =
         ml_code_line_at(j->ll, c->cx, &j->body, 1, &j->opts, "main_body", a->offset);
-    const ml_Tensor *t =
-        a->slot >= 0 && a->slot < c->n_args ? c->args[a->slot].tensor : NULL;
+    size_t room, from = 0;
+    uint32_t k = 0;
 
+    while (k < c->n_args &&
+           (c->args[k].tensor == NULL || place_of(j, k, &room, &from) != a->slot))
+        k++;
     ml_text_fmt(&c->detail, "signal %d", a->signal);
-    if (t)
+    if (a->slot && k < c->n_args)
         ml_text_fmt(&c->detail, " at byte %lld of %s (%zu bytes)",
-                    (long long)a->byte - (long long)start_of(j->code.place, t->bytes),
-                    j->body->params[a->slot].var->hint, t->bytes);
+                    (long long)a->byte - (long long)from, j->body->params[k].var->hint,
+                    c->args[k].tensor->bytes);
     else
         ml_text_fmt(&c->detail, " at address %#llx", (unsigned long long)a->byte);
     if (line)
@@ -310,17 +388,15 @@ static const char *judge(Job *j, const FzAnswer *a)
     return take_back(j) ? NULL : "compiled-beside";
 }
 
-static const char *compile_and_run(Job *j, const ml_Signature *sig, bool *ran)
+static const char *generate(FzCompile *c)
 {
-    FzCompile *c = j->c;
-    ml_Bytes object;
-    FzAnswer answer;
-    const char *kind;
+    Job j = job_of(c, c->lowered, FZ_PLACES);
 
     fz_phase("code generation");
-    if (print_for ? !printed_object(print_for, j->ll, c->cx, j->body, &j->opts, c->pick,
-                                    &object, &c->detail)
-                  : !ml_code_object(j->ll, c->cx, &j->body, 1, &j->opts, &object)) {
+    if (print_for ? !printed_object(print_for, j.ll, c->cx, j.body, &j.opts, c->pick,
+                                    &c->object, &c->detail)
+                  : !ml_code_object(j.ll, c->cx, &j.body, 1, &j.opts, &c->object)) {
+        c->object = (ml_Bytes){NULL, 0};
         if (ml_error(c->cx) == NULL)
             return "compiled-printed";
         if (ml_error(c->cx)->code != ML_E_NOT_SUPPORTED)
@@ -331,19 +407,7 @@ static const char *compile_and_run(Job *j, const ml_Signature *sig, bool *ran)
     }
     if (c->stats)
         c->stats->compiled++;
-    if (!lay_out(j, sig)) {
-        free(object.v);
-        ml_text_add(&c->detail, "the arguments are too large for the test");
-        return "compiled-size";
-    }
-    fz_phase("the run");
-    fz_runner_run(j->ll, &object, j->words, j->n_words, &answer);
-    free(object.v);
-    kind = judge(j, &answer);
-    *ran = kind == NULL;
-    if (c->stats && *ran)
-        c->stats->ran++;
-    return kind;
+    return NULL;
 }
 
 static bool pass_done(const ml_Pass *p, const ml_Func *f, void *user)
@@ -355,41 +419,69 @@ static bool pass_done(const ml_Pass *p, const ml_Func *f, void *user)
     return true;
 }
 
-const char *fz_compile(FzCompile *c, bool *ran)
+static const ml_Func *parsed_main(FzCompile *c, const ml_Module **mod)
 {
-    FzCode code = fz_code(c->pick);
-    Job j = {.c = c,
-             .code = code,
-             .opts = {.opt = code.opt,
-                      .no_contract = true,
-                      .threads = code.threads,
-                      .unaligned = code.place == FZ_AT_END}};
-    ml_Parsed parsed = ml_parse(c->cx, ml_str(c->text), NULL);
-    const ml_Func *f = parsed.mod ? ml_module_find(parsed.mod, "main") : NULL;
-    ml_Lower lo = {.cx = c->cx, .module = parsed.mod};
-    uint32_t k = 0; /* the narrowest width that is wide enough, or the widest there is */
-    ml_Signature sig;
+    *mod = ml_parse(c->cx, ml_str(c->text), NULL).mod;
+    return *mod ? ml_module_find(*mod, "main") : NULL;
+}
+
+const char *fz_object(FzCompile *c)
+{
+    ml_Lower lo = {.cx = c->cx};
+    const ml_Func *body;
     const char *kind;
 
-    *ran = false;
-    c->lowered = f;
-    if (f == NULL) {
+    c->object = (ml_Bytes){NULL, 0};
+    fz_phase("parse");
+    c->lowered = parsed_main(c, &lo.module);
+    if (c->lowered == NULL) {
         ml_text_add(&c->detail, "the printed program is not read");
         return "compiled-parse";
     }
-    while (k + 1 < comp.n_widths && widths[k] < code.bits)
-        k++;
-    j.ll = comp.ll[k];
-    lo.opts = ml_lower_defaults(&comp.target[k]);
+    c->start = c->lowered;
+    lo.opts = ml_lower_defaults(fz_target(code_of(c).bits));
     lo.opts.target.cores = 2; /* the same on every machine */
     fz_phase(ml_passes[0].name);
-    j.body = ml_lower(&lo, f, NULL, pass_done, c);
-    if (j.body && ml_signature_of(c->cx, f, &sig))
-        kind = compile_and_run(&j, &sig, ran);
-    else if (fz_may_refuse(ml_error(c->cx), f, c->stats))
+    body = ml_lower(&lo, c->start, NULL, pass_done, c);
+    if (body && ml_signature_of(c->cx, c->start, &c->signature)) {
+        c->lowered = body;
+        kind = generate(c);
+    } else if (fz_may_refuse(ml_error(c->cx), c->start, c->stats))
         kind = NULL;
     else
         kind = refused(c, "lowering");
     fz_phase("");
+    return kind;
+}
+
+const char *fz_call(FzCompile *c, FzPlace place)
+{
+    Job j = job_of(c, c->lowered, place);
+    FzAnswer answer;
+    const char *kind;
+
+    if (!lay_out(&j, &c->signature)) {
+        ml_text_add(&c->detail, "the arguments are too large for the test");
+        return "compiled-size";
+    }
+    fz_phase("the run");
+    fz_runner_run(j.ll, &c->object, j.words, c->n_args + c->signature.n_sizes, &answer);
+    kind = judge(&j, &answer);
+    fz_phase("");
+    return kind;
+}
+
+const char *fz_compile(FzCompile *c, bool *ran)
+{
+    const char *kind = fz_object(c);
+
+    *ran = false;
+    if (kind || c->object.v == NULL)
+        return kind;
+    kind = fz_call(c, code_of(c).place);
+    free(c->object.v);
+    *ran = kind == NULL;
+    if (c->stats && *ran)
+        c->stats->ran++;
     return kind;
 }

@@ -13,7 +13,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { SLOT = FZ_ROOM + 2 * FZ_PAGE, OBJECT = 4 << 20 };
+enum { OBJECT = 4 << 20, GUARD = 16 * FZ_PAGE };
+
+static const size_t rooms[] = {4 * FZ_PAGE, 16 * FZ_PAGE, 64 * FZ_PAGE, FZ_ROOM};
 
 typedef struct Shared { /* the request, and the answer */
     size_t n_object;
@@ -23,32 +25,68 @@ typedef struct Shared { /* the request, and the answer */
 } Shared;
 
 static struct Runner {
-    uint8_t *slots;
+    uint8_t *slots; /* FZ_SLOTS of each room, GUARD bytes that are not there around each */
+    size_t bytes;
     Shared *shared;
     ml_Codegen *ll; /* that the child links with: the one of its first request */
     pid_t child;
     int fd;
 } runner = {.fd = -1};
 
+static size_t pitch(size_t size)
+{
+    return rooms[size] + 2 * (size_t)GUARD;
+}
+
+static uint8_t *slot_of(size_t size, uint32_t k)
+{
+    uint8_t *at = runner.slots + GUARD;
+
+    for (size_t r = 0; r < size; r++)
+        at += FZ_SLOTS * pitch(r);
+    return at + k * pitch(size);
+}
+
 bool fz_runner_open(void)
 {
     if (runner.shared)
         return true;
-    runner.slots =
-        mmap(NULL, (size_t)FZ_SLOTS * SLOT, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    runner.bytes = 0;
+    for (size_t r = 0; r < ML_COUNT(rooms); r++)
+        runner.bytes += FZ_SLOTS * pitch(r);
+    runner.slots = mmap(NULL, runner.bytes, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     runner.shared = mmap(NULL, sizeof *runner.shared, PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (runner.slots == MAP_FAILED || runner.shared == MAP_FAILED)
         return false;
-    for (uint32_t k = 0; k < FZ_SLOTS; k++)
-        if (mprotect(fz_slot(k), FZ_ROOM, PROT_READ | PROT_WRITE) != 0)
-            return false;
+    for (size_t r = 0; r < ML_COUNT(rooms); r++)
+        for (uint32_t k = 0; k < FZ_SLOTS; k++)
+            if (mprotect(slot_of(r, k), rooms[r], PROT_READ | PROT_WRITE) != 0)
+                return false;
     return true;
 }
 
-uint8_t *fz_slot(uint32_t k)
+uint8_t *fz_slot(uint32_t k, size_t bytes, size_t *room)
 {
-    return runner.slots + (size_t)k * SLOT + FZ_PAGE;
+    size_t r = 0;
+
+    while (r + 1 < ML_COUNT(rooms) && rooms[r] < bytes)
+        r++;
+    *room = rooms[r];
+    return slot_of(r, k);
+}
+
+/* The slot that holds the address, or has it beside it; NULL: none. */
+static uint8_t *slot_at(uintptr_t at)
+{
+    for (size_t r = 0; r < ML_COUNT(rooms); r++)
+        for (uint32_t k = 0; k < FZ_SLOTS; k++) {
+            uint8_t *slot = slot_of(r, k);
+
+            if (at >= (uintptr_t)slot - GUARD && at < (uintptr_t)slot + rooms[r] + GUARD)
+                return slot;
+        }
+    return NULL;
 }
 
 static void end_child(void)
@@ -68,7 +106,7 @@ void fz_runner_close(void)
 {
     end_child();
     if (runner.shared) {
-        munmap(runner.slots, (size_t)FZ_SLOTS * SLOT);
+        munmap(runner.slots, runner.bytes);
         munmap(runner.shared, sizeof *runner.shared);
     }
     runner = (struct Runner){.fd = -1};
@@ -111,16 +149,12 @@ static int64_t counter_of(const void *context)
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
     FzAnswer *a = &runner.shared->answer;
-    uintptr_t at = (uintptr_t)info->si_addr, base = (uintptr_t)runner.slots;
+    uintptr_t at = (uintptr_t)info->si_addr;
 
     a->said = FZ_SAID_FAULT;
     a->signal = sig;
-    a->slot = -1;
-    a->byte = (int64_t)at;
-    if (at >= base && at < base + (size_t)FZ_SLOTS * SLOT) {
-        a->slot = (int64_t)((at - base) / SLOT);
-        a->byte = (int64_t)((at - base) % SLOT) - FZ_PAGE;
-    }
+    a->slot = slot_at(at);
+    a->byte = (int64_t)at - (int64_t)(uintptr_t)a->slot;
     a->offset = counter_of(context) - (int64_t)body_at;
     (void)!write(runner.fd, "f", 1);
     _exit(111);

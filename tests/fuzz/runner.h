@@ -2,7 +2,7 @@
  * runner - a forked child that links objects and runs them, one after the other.
  *
  * Arguments lie in slots shared with the child, each between guard pages at the same
- * address in both. A program that faults or does not end costs the child; the next request
+ * address in both; there are slots of several sizes. A program that faults or does not end costs the child; the next request
  * starts another. The parent never enters a parallel region, so that it may fork.
  */
 #ifndef ML_TESTS_FUZZ_RUNNER_H
@@ -14,9 +14,9 @@
 
 enum {
     FZ_PAGE = 4096,
-    FZ_ROOM = 4 * FZ_PAGE, /* of a slot */
-    FZ_SLOTS = 32,
-    FZ_SECONDS = 60 /* that a program may take */
+    FZ_SLOTS = 32,     /* of each size, so that any 32 arguments find theirs */
+    FZ_ROOM = 1 << 20, /* of the largest */
+    FZ_SECONDS = 60    /* that a program may take */
 };
 
 typedef enum FzSaid {
@@ -28,12 +28,12 @@ typedef enum FzSaid {
 } FzSaid;
 typedef struct FzAnswer {
     FzSaid said;
-    int32_t status; /* that main_call returned */
-    int32_t signal; /* of a fault */
-    int64_t slot;   /* that it touched, -1: none */
-    int64_t byte;   /* from the slot's begin; without a slot the address */
-    int64_t offset; /* of the instruction, from main_body */
-    char text[512]; /* why it was not linked */
+    int32_t status;      /* that main_call returned */
+    int32_t signal;      /* of a fault */
+    const uint8_t *slot; /* begin of the one that it touched, NULL: none */
+    int64_t byte;        /* from the slot's begin; without a slot the address */
+    int64_t offset;      /* of the instruction, from main_body */
+    char text[512];      /* why it was not linked */
 } FzAnswer;
 
 typedef union FzWord { /* as ml_Word */
@@ -43,7 +43,8 @@ typedef union FzWord { /* as ml_Word */
 
 bool fz_runner_open(void);
 void fz_runner_close(void);
-uint8_t *fz_slot(uint32_t k); /* FZ_ROOM bytes */
+/* The k-th of the smallest slots that hold so many bytes, at most FZ_ROOM; *room: theirs. */
+uint8_t *fz_slot(uint32_t k, size_t bytes, size_t *room);
 /* Links the object through ll (in the child) and calls main_call with words, which are at
  * most FZ_SLOTS. */
 void fz_runner_run(ml_Codegen *ll, const ml_Bytes *object, const FzWord *words, uint32_t n,

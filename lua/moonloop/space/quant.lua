@@ -288,7 +288,7 @@ local function prepare(s, target)
         if axes and (not f or of.points > f.points) then best, f, a = name, of, axes end
     end
     if best and a.ragged then
-        padded(s, best, f, a)
+        if not facts.try(s, function(x) padded(x, best, f, a) end) then return nil end -- of an image, say
         plain.inline(s, {})
         f = facts.of(s, s:get_block(best))
         a = f and axes_of(f, target)

@@ -145,6 +145,12 @@ test("pairs of bfloat16", function()
     halves(product("bmk,bnk->bmn", { b = 2, m = 6, n = 32, k = 16 }, "bfloat16", "bfloat16", "float32"))
 end)
 
+test("a convolution that no instruction divides has a draft all the same", function()
+    for _, o in ipairs { { h = 7, w = 7, ci = 3, co = 16, k = 3, p = 1 }, { h = 9, w = 5, ci = 16, co = 10, k = 1, rq = true, dtype = "int8" } } do
+        assert(moon.check(moon.draft(moon.workload.quantized_conv2d(o))).ok)
+    end
+end)
+
 -- Sums near one, sums whose parts are denormal, and operands that are.
 test("what the interpreter makes of the instruction is what the processor does, to the bit", function()
     if not has.pairs then return print("skip: no AVX512-BF16") end
