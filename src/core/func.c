@@ -21,6 +21,13 @@ const ml_Func *ml_func_with_body(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *bo
     return ml_func_from(cx, &copy);
 }
 
+bool ml_func_noalias(const ml_Func *f)
+{
+    const ml_Value *attr = ml_dict_get(f->attrs, "tir.noalias");
+
+    return attr == NULL || attr->as.i != 0;
+}
+
 const ml_Module *ml_module_new(ml_Ctx *cx, const ml_Func *const *funcs, size_t n,
                                const ml_Value *attrs)
 {

@@ -363,6 +363,8 @@ const ml_Module *ml_module_new(ml_Ctx *cx, const ml_Func *const *funcs, size_t n
                                const ml_Value *attrs);
 const ml_Func *ml_module_find(const ml_Module *m, const char *name); /* NULL: none */
 const ml_Module *ml_module_with(ml_Ctx *cx, const ml_Module *m, const ml_Func *f);
+/* Whether its buffers share no memory: so, unless the attribute tir.noalias is false. */
+bool ml_func_noalias(const ml_Func *f);
 /* The root block of a function with blocks, or NULL (the body is no block without iters).
  */
 const ml_Block *ml_func_root(const ml_Func *f);

@@ -508,6 +508,25 @@ def f(fabsf: T.Buffer((4,), "float32"), cube: T.Buffer((4,), "float32")):
     assert(text:find("fabsf((fabsf_1[i])) + cube((fabsf_1[i]))", 1, true), text)
 end)
 
+test("buffers that may share memory are read in order", function()
+    for _, body in ipairs {
+        "    for k in range(8):\n        C[0] = C[0] + A[7 - k]\n",
+        "    for k in range(16):\n        C[T.Ramp(k * 16, 1, 16)] = A[T.Ramp(k, 17, 16)] * T.float32(2)\n",
+        "    for i in range(1, 64):\n        C[i] = C[i - 1] + A[64 - i]\n",
+    } do
+        local p = moon.parse("@T.prim_func\ndef f(A: T.Buffer((272,), \"float32\"), C: T.Buffer((272,), \"float32\")):\n"
+            .. "    T.func_attr({\"tir.noalias\": False})\n" .. body)
+        local want, got = moon.tensor({ 272 }, "float32"), moon.tensor({ 272 }, "float32")
+        for i = 0, 271 do
+            want[{ i }] = i % 7
+            got[{ i }] = i % 7
+        end
+        moon.interpret(p, { want, want })
+        moon.build(p, { inprocess = true })(got, got)
+        for i = 0, 271 do assert(want[{ i }] == got[{ i }], body .. i) end
+    end
+end)
+
 test("a kernel is timed as a schedule is", function()
     local k = moon.build(moon.workload.matmul(32, 32, 32), { threads = 1 })
     local t = k:time()

@@ -200,8 +200,7 @@ static void add_wrapper(const ml_Cp *g, const Param *params, ml_Text *out)
 static void print_function(ml_Cp *g, ml_Text *out)
 {
     const ml_Func *f = g->func;
-    const ml_Value *attr = ml_dict_get(f->attrs, "tir.noalias");
-    bool noalias = attr == NULL || attr->as.i != 0;
+    bool noalias = ml_func_noalias(f);
     Param *params = ML_ARRAY(g->cx, Param, f->n_params + 1u);
     Scan sc = {.g = g, .cx = g->cx, .seen = ml_map_new(g->cx), .called = ml_map_new(g->cx)};
     size_t scope = ml_cp_scope_open(g);

@@ -121,7 +121,6 @@ static bool read_text(ml_Built *b, const ml_Work *work)
     const char *text = ml_strdup(b->cx, ml_str(work->text));
     ml_Parsed p = ml_parse(b->cx, ml_str(text), &o);
     const ml_Func *f = p.mod ? ml_module_find(p.mod, work->func->name) : NULL;
-    const ml_Value *attr;
 
     if (p.mod && f == NULL)
         ml_fail(b->cx, ML_E_UNKNOWN_FUNCTION, ML_TEXT(work->func->name));
@@ -130,8 +129,7 @@ static bool read_text(ml_Built *b, const ml_Work *work)
     b->work = (ml_Work){p.mod, f, text};
     b->binary = ml_binary_write(b->cx, p.mod, true);
     b->written = find_written(b->cx, f);
-    attr = ml_dict_get(f->attrs, "tir.noalias");
-    b->overlap = attr != NULL && attr->as.i == 0;
+    b->overlap = !ml_func_noalias(f);
     return true;
 }
 

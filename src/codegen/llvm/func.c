@@ -326,8 +326,7 @@ static void wrapper(ml_Cg *g, LLVMValueRef body, LLVMTypeRef type, LLVMTypeRef *
 void ml_cg_function(ml_Cg *g, const ml_Func *f)
 {
     LLVMTypeRef *types = ML_ARRAY(g->cx, LLVMTypeRef, f->n_params + 1), type;
-    const ml_Value *attr = ml_dict_get(f->attrs, "tir.noalias");
-    bool noalias = attr == NULL || attr->as.i != 0;
+    bool noalias = ml_func_noalias(f);
     Scan sc = {.g = g, .seen = ml_map_new(g->cx)};
     LLVMValueRef body;
     ml_CgFn fn;

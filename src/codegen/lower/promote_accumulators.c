@@ -14,6 +14,7 @@ enum { MOST_VECTORS = 64, MOST_BYTES = 8192 };
 
 typedef struct Promoter {
     ml_Lower *lo;
+    bool overlap; /* buffers may share memory */
 } Promoter;
 
 /* ---------------------------------------------------------------- updates in memory */
@@ -21,7 +22,7 @@ typedef struct Promoter {
 typedef struct Uses {
     const ml_Expr *same; /* the load that may occur */
     const ml_Buffer *b;
-    bool other;
+    bool overlap, other;
 } Uses;
 
 static bool see_use(const ml_Expr *e, void *user)
@@ -30,7 +31,8 @@ static bool see_use(const ml_Expr *e, void *user)
 
     if (e == u->same)
         return false;
-    if (e->kind == ML_EXPR_LOAD && e->as.buffer->data->uid == u->b->data->uid)
+    if (e->kind == ML_EXPR_LOAD &&
+        (u->overlap || e->as.buffer->data->uid == u->b->data->uid))
         u->other = true;
     if (e->kind == ML_EXPR_VAR && e->as.var->uid == u->b->data->uid)
         u->other = true;
@@ -39,10 +41,11 @@ static bool see_use(const ml_Expr *e, void *user)
 
 /* The load of what st stores to, when st's value contains it and nothing else of the
  * buffer, and its place does not depend on the loop; NULL: no such update. */
-static const ml_Expr *updated(ml_Ctx *cx, const ml_For *f, const ml_Store *st)
+static const ml_Expr *updated(const Promoter *w, const ml_For *f, const ml_Store *st)
 {
+    ml_Ctx *cx = w->lo->cx;
     const ml_Expr *load;
-    Uses u = {.b = st->buffer};
+    Uses u = {.b = st->buffer, .overlap = w->overlap};
 
     if (st->n == 0 || st->buffer->type.lanes != 1 ||
         ml_expr_uses_var(st->indices[st->n - 1], f->var) ||
@@ -268,13 +271,13 @@ static const ml_Stmt *promote_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return s;
     if (!ml_is_const_int(f->extent) || f->extent->as.i < 2)
         return s; /* of a loop that may not run nothing may be read */
-    load = updated(cx, f, ml_as_store(f->body));
+    load = updated(w, f, ml_as_store(f->body));
     return load ? keep_in_register(w, f, ml_as_store(f->body), load) : s;
 }
 
 const ml_Func *ml_pass_promote_accumulators(ml_Lower *lo, const ml_Func *f)
 {
-    Promoter w = {.lo = lo};
+    Promoter w = {.lo = lo, .overlap = !ml_func_noalias(f)};
     const ml_Stmt *body = unroll_tiles(&w, f, f->body);
 
     return ml_func_with_body(lo->cx, f, promote_stmt(lo->cx, body, &w));

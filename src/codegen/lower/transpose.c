@@ -17,6 +17,7 @@ enum { LEAST = 4, MOST_STRIDE = 4, MOST_LOADS = 2 };
 typedef struct Turner {
     ml_Lower *lo;
     ml_Arith *ar;
+    bool overlap; /* buffers may share memory */
 } Turner;
 
 typedef struct Copy { /* the loop */
@@ -65,8 +66,8 @@ static bool see_own(const ml_Expr *e, void *user)
 {
     Copy *c = user;
 
-    c->refused |=
-        e->kind == ML_EXPR_LOAD && e->as.buffer->data->uid == c->st->buffer->data->uid;
+    c->refused |= e->kind == ML_EXPR_LOAD &&
+                  (c->w->overlap || e->as.buffer->data->uid == c->st->buffer->data->uid);
     return (e->flags & ML_X_HAS_LOAD) != 0;
 }
 
@@ -386,7 +387,7 @@ static const ml_Stmt *turn_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
 const ml_Func *ml_pass_transpose(ml_Lower *lo, const ml_Func *f)
 {
-    Turner w = {.lo = lo, .ar = ml_lower_arith(lo, f)};
+    Turner w = {.lo = lo, .ar = ml_lower_arith(lo, f), .overlap = !ml_func_noalias(f)};
 
     return ml_func_with_body(lo->cx, f, turn_stmt(lo->cx, f->body, &w));
 }
