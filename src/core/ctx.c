@@ -8,11 +8,11 @@
  */
 #include "moonloop/core/ctx.h"
 
+#include "moonloop/core/base/own_clock.h"
 #include "moonloop/core/ctx_impl.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
 
 enum { FIRST_HEADS = 64, FIRST_EXPRS = 64, POLL = 64 };
 
@@ -260,20 +260,12 @@ void ml_ctx_reserve_uid(ml_Ctx *cx, ml_Uid uid)
 
 /* ---- work and sticky conditions */
 
-static int64_t clock_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Whether the work is to end; who watches it is told that it goes on. */
 static bool must_stop(const ml_Ctx *cx, unsigned ticks)
 {
     if (cx->watch)
         cx->watch(cx->watch_user, ticks);
-    return (cx->cancel && *cx->cancel) || (cx->deadline > 0 && clock_ns() > cx->deadline);
+    return (cx->cancel && *cx->cancel) || (cx->deadline > 0 && ml_own_ns() > cx->deadline);
 }
 
 bool ml_tick(ml_Ctx *cx)
@@ -333,7 +325,7 @@ void ml_ctx_set_budget(ml_Ctx *cx, uint64_t ticks)
 
 void ml_ctx_set_deadline(ml_Ctx *cx, int ms)
 {
-    cx->deadline = ms > 0 ? clock_ns() + (int64_t)ms * 1000000 : 0;
+    cx->deadline = ms > 0 ? ml_own_ns() + (int64_t)ms * 1000000 : 0;
 }
 
 void ml_ctx_limits_of(ml_Ctx *cx, const ml_Ctx *from)

@@ -76,8 +76,8 @@ typedef void ml_WatchFn(void *user, unsigned ticks);
 void ml_ctx_set_watch(ml_Ctx *cx, ml_WatchFn *fn, void *user);
 void ml_ctx_set_cancel(ml_Ctx *cx, const volatile int *flag); /* inherited by forks */
 void ml_ctx_set_budget(ml_Ctx *cx, uint64_t ticks);           /* 0: none */
-/* Work after that many milliseconds from now ends as if it was cancelled (0: no more). For
- * what is tried and thrown away: nothing that is kept may depend on time. */
+/* Work beyond that many milliseconds of this thread's own ends as if cancelled (0: no more).
+ * For what is tried and thrown away: nothing that is kept may depend on time. */
 void ml_ctx_set_deadline(ml_Ctx *cx, int ms); /* inherited by forks */
 /* `cx` takes over byte limit, cancel flag, deadline and budget of `from`. */
 void ml_ctx_limits_of(ml_Ctx *cx, const ml_Ctx *from);

@@ -25,7 +25,7 @@ struct ml_Ctx {
     ml_Uid base_uid, next_uid;
 
     uint64_t ticks, budget;
-    int64_t deadline; /* of the monotonic clock, in ns; 0: none */
+    int64_t deadline; /* of ml_own_ns; 0: none */
     const volatile int *cancel;
     ml_WatchFn *watch; /* or NULL */
     void *watch_user;

@@ -4,8 +4,11 @@
  */
 #include "repl/fixture.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "moonloop/core/ctx.h"
@@ -264,6 +267,31 @@ static void a_deadline_ends_work_under_way(void **state)
     ml_ctx_unref(cx);
 }
 
+static const struct itimerval SOON = {.it_value = {.tv_usec = 50}}, NEVER;
+
+/* Others have the machine now and then: that is no work of this thread. */
+static void on_alarm(int sig)
+{
+    (void)sig;
+    poll(NULL, 0, 30);
+    setitimer(ITIMER_REAL, &SOON, NULL);
+}
+
+static void a_busy_machine_takes_no_time_from_it(void **state)
+{
+    struct sigaction sa = {.sa_handler = on_alarm, .sa_flags = SA_RESTART}, was;
+    ml_Trial t;
+
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGALRM, &sa, &was);
+    setitimer(ITIMER_REAL, &SOON, NULL);
+    ml_trial(*state, "split(\"i\", {auto, 16})", 20, false, &t);
+    setitimer(ITIMER_REAL, &NEVER, NULL);
+    sigaction(SIGALRM, &was, NULL);
+    assert_int_equal(t.kind, ML_TRIAL_WORKS);
+    ml_trial_free(&t);
+}
+
 static void a_candidate_is_judged_without_a_line(void **state)
 {
     ml_Text why = {0};
@@ -293,6 +321,7 @@ int main(void)
         FIXTURE(a_kept_trial_shows_the_program_after_it),
         FIXTURE(out_of_time_it_says_nothing),
         FIXTURE(a_deadline_ends_work_under_way),
+        FIXTURE(a_busy_machine_takes_no_time_from_it),
         FIXTURE(a_candidate_is_judged_without_a_line),
     };
 #undef EACH

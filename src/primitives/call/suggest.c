@@ -9,7 +9,8 @@
 #include "moonloop/primitives/call/failure.h"
 
 #include <stdarg.h>
-#include <time.h>
+
+#include "moonloop/core/base/own_clock.h"
 
 enum { MAX_SHOWN = 3, BUDGET_MS = 50, MAX_TRIES = 16 };
 
@@ -294,14 +295,9 @@ static void keep_working(ml_Failure *f, const Try *t, bool plain)
     f->n_suggestions++;
 }
 
-/* Of this thread's own work: what else a busy machine does must not change what is found.
- */
 static int64_t now_ms(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return ml_own_ns() / 1000000;
 }
 
 /* ---- the same step earlier */

@@ -15,6 +15,7 @@
 
 #include <readline/readline.h>
 
+#include "moonloop/core/base/own_clock.h"
 #include "moonloop/core/ctx.h"
 #include "repl/line/complete.h"
 #include "repl/out/loop.h"
@@ -124,12 +125,12 @@ static char **matches(const char *text, int start, int end)
 /* What the primitive would reject is told with the reason. */
 static void judge(Found *f)
 {
-    int64_t end = ml_loop_now() + JUDGE_MS;
+    int64_t end = ml_own_ns() / 1000000 + JUDGE_MS;
 
     for (size_t k = 0; k < f->v.n; k++) {
         Candidate *c = &f->v.v[k];
         ml_Text why = {0};
-        int64_t left = end - ml_loop_now();
+        int64_t left = end - ml_own_ns() / 1000000;
 
         if (left <= 0)
             return;

@@ -8,11 +8,11 @@
  */
 #include "repl/line/trial.h"
 
+#include "moonloop/core/base/own_clock.h"
 #include "moonloop/core/walk.h"
 #include "moonloop/primitives/call_text.h"
 #include "moonloop/primitives/tokens.h"
 #include "repl/host/host.h"
-#include "repl/out/loop.h"
 
 enum { MAX_BOUND = 32, MAX_CALLS = 16 };
 
@@ -30,7 +30,7 @@ typedef struct Trying {
     Bound bound[MAX_BOUND];
     size_t n_bound;
     size_t n_calls;
-    int64_t end; /* ms of the clock */
+    int64_t end; /* ms of ml_own_ns */
     ml_Trial *out;
 } Trying;
 
@@ -218,7 +218,7 @@ static ml_Schedule *fork_focus(ml_Schedule *s, int budget_ms)
 /* false: the line is decided. */
 static bool apply(Trying *t, const ml_CallText *call, ml_Results *r)
 {
-    int64_t left = t->end - ml_loop_now();
+    int64_t left = t->end - ml_own_ns() / 1000000;
 
     *r = (ml_Results){0};
     if (left <= 0) {
@@ -334,7 +334,7 @@ void ml_trial(ml_Session *ss, const char *line, int budget_ms, bool keep, ml_Tri
     Trying t = {.ss = ss,
                 .tmp = ml_ctx_new(0),
                 .rest = ml_str(line),
-                .end = ml_loop_now() + budget_ms,
+                .end = ml_own_ns() / 1000000 + budget_ms,
                 .out = out};
 
     while (goes_on(&t) && statement(&t))

@@ -1,6 +1,6 @@
 /*
  * trial - a call tried while it is being typed: on a scratch copy, for at most some
- * milliseconds, without running Lua.
+ * milliseconds of its own, without running Lua.
  *
  * Only a complete call of a primitive on the focus is tried, whose arguments are literals,
  * lists and tables of them, `auto`, and names of the focus's loops, blocks and buffers; a
