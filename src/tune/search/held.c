@@ -89,7 +89,7 @@ static bool send(ml_Tuner *t, ml_Ctx *cx, Held *h, Slot *s, bool guard)
                       .want = ML_WANT_TIMES | (guard ? ML_WANT_KEEP : 0),
                       .timing = ML_TIMING_TURN,
                       .compile_limit = 30,
-                      .run_limit = fmin(10, 0.5 + 60 * h->seconds)};
+                      .run_limit = fmin(10, ML_RUN_SPARE + 60 * h->seconds)};
 
     s->since = ml_clock();
     s->doing = guard ? SLOT_GUARD : SLOT_AGAIN;

@@ -190,16 +190,16 @@ static ml_Job job_of(const ml_Tuner *t, const Made *m, bool run)
     double best = ml_held_best(t);
     double slow = 5 * t->start_seconds; /* what is slower than the start is no find */
 
-    return (ml_Job){.binary = m->program,
-                    .func = t->func->name,
-                    .target = t->target,
-                    .set = t->set,
-                    .want = ML_WANT_KEEP |
-                            (run ? ML_WANT_CHECK | ML_WANT_TIMES : ML_WANT_OBJECT),
-                    .timing = ML_TIMING_TUNE,
-                    .best = best,
-                    .compile_limit = 30,
-                    .run_limit = fmin(10, 0.5 + (best > 0 ? fmin(60 * best, slow) : slow))};
+    return (ml_Job){
+        .binary = m->program,
+        .func = t->func->name,
+        .target = t->target,
+        .set = t->set,
+        .want = ML_WANT_KEEP | (run ? ML_WANT_CHECK | ML_WANT_TIMES : ML_WANT_OBJECT),
+        .timing = ML_TIMING_TUNE,
+        .best = best,
+        .compile_limit = 30,
+        .run_limit = fmin(10, ML_RUN_SPARE + (best > 0 ? fmin(60 * best, slow) : slow))};
 }
 
 static size_t in_work(const ml_Tuner *t)

@@ -6,6 +6,10 @@
 #include "moonloop/core/vec.h"
 #include "moonloop/tune/tune.h"
 
+/* Seconds that a call of a candidate has beside what it may take: a busy machine may not let it
+ * run for as long, and a candidate that is fast would be none. */
+#define ML_RUN_SPARE 2.0
+
 enum {
     ML_MAX_WORKERS = 2,
     ML_BLOCK = 16,  /* candidates built between two rounds of timing */

@@ -161,7 +161,7 @@ static ml_Job job_of(const ml_Tuner *t, const Finalist *f)
                     .want = ML_WANT_TIMES | ML_WANT_KEEP,
                     .timing = ML_TIMING_TURN,
                     .compile_limit = 30,
-                    .run_limit = fmin(10, 0.5 + 60 * t->valid.v[0].seconds)};
+                    .run_limit = fmin(10, ML_RUN_SPARE + 60 * t->valid.v[0].seconds)};
 }
 
 bool ml_turns_next(ml_Tuner *t, ml_Ctx *cx)
