@@ -2,7 +2,6 @@
 # --safe: every way out of src/repl/reach.def is tried, each in a session of its own; then every
 # function that a script can reach is given paths outside. Nothing outside is read, made or changed.
 . tests/repl/session.sh
-limit=120
 table=$root/src/repl/reach.def
 work=$PWD
 

@@ -39,6 +39,11 @@ replay c.transcript
 [ "$status" = 0 ]
 verdict 'takes any number before a unit of time, rate, percent, ratio'
 
+text u.transcript '$ echo "12.5 ms, 0.3 GFLOP/s, 7 MB/s"' '3 us, 58.4 MFLOP/s, 1.2 GB/s'
+replay u.transcript
+[ "$status" = 0 ] && text u.transcript '$ echo "0.3 GFLOP/s"' '0.3 GB/s' && replay u.transcript && [ "$status" = 1 ]
+verdict 'takes another unit of what was measured, and no other measure'
+
 text n.transcript '$ echo "v1 2.02 GFLOP/s ±8 % ok, 3 ms, ×2 ±12 % of it"' 'v1 1.50 GFLOP/s ok, 4 ms ±40 %, ×1 of it'
 replay n.transcript
 [ "$status" = 0 ]

@@ -13,10 +13,14 @@
 #define WORD  "<x>"
 #define NOISE " \xc2\xb1" /*  ± */
 
-static const char *const TIME_UNITS[] = {"ns", "us", "\xc2\xb5s", "ms",
-                                         "s",  "m",  "min",       "h"};
-static const char *const UNITS[] = {"GFLOP/s", "MFLOP/s", "TFLOP/s", "FLOP/s",   "kB/s",
-                                    "MB/s",    "GB/s",    "TB/s",    "trials/s", "%"};
+enum { MOST = 8 };
+/* What a machine makes is said in any unit of a row. */
+static const char *const UNITS[][MOST] = {
+    {"ns", "us", "\xc2\xb5s", "ms", "s", "m", "min", "h"},
+    {"FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s"},
+    {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"},
+    {"trials/s"},
+    {"%"}};
 
 static bool is_digit(char c)
 {
@@ -48,11 +52,11 @@ static size_t number(const char *p)
 
 /* Bytes of the unit behind a number, with the blank before it; 0: none of these. 1m19s has
  * one, too. */
-static size_t unit(const char *p, const char *const *units, size_t n_units)
+static size_t unit(const char *p, const char *const *units)
 {
     size_t blank = *p == ' ' ? 1 : 0;
 
-    for (size_t k = 0; k < n_units; k++) {
+    for (size_t k = 0; k < MOST && units[k]; k++) {
         size_t n = blank + strlen(units[k]);
 
         if (strncmp(p + blank, units[k], n - blank) == 0 && !is_letter(p[n]) && p[n] != '/')
@@ -78,15 +82,18 @@ static bool loose_number(const char *line, const char **want, const char **got, 
     if (n == 0 || m == 0 || (w > line && is_digit(w[-1])))
         return false;
     bool ratio = w >= line + 2 && strncmp(w - 2, TIMES, 2) == 0;
-    size_t time = unit(w + n, TIME_UNITS, ML_COUNT(TIME_UNITS)),
-           has = unit(g + m, TIME_UNITS, ML_COUNT(TIME_UNITS));
+    size_t wants = 0, has = 0;
 
-    if (time == 0 || has == 0) {
-        time = has = 0;
-        if (!any && !ratio && unit(w + n, UNITS, ML_COUNT(UNITS)) == 0)
-            return false;
+    for (size_t k = 0; k < ML_COUNT(UNITS) && (wants == 0 || has == 0); k++) {
+        wants = unit(w + n, UNITS[k]);
+        has = unit(g + m, UNITS[k]);
     }
-    *want = w + n + time;
+    if (wants == 0 || has == 0) {
+        if (!any && !ratio)
+            return false;
+        wants = has = 0;
+    }
+    *want = w + n + wants;
     *got = g + m + has;
     return true;
 }
