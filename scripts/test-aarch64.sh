@@ -18,7 +18,8 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 export HOME=$dir
 
-# Programs by name: f32 with vectors, tails and threads; int8 products; float16 and bfloat16; divisions and masks.
+# Programs by name: f32 with vectors, tails and threads; int8 products; float16 and bfloat16; divisions and masks;
+# products by the instructions for bytes and bfloat16.
 cat >make.lua <<'END2'
 local target = ARM and "llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-n1" or nil
 local programs = {
@@ -61,9 +62,56 @@ def main(A: T.Buffer((32, 64), "uint8"), B: T.Buffer((64, 32), "int8"), C: T.Buf
             C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])
 ]] end,
 }
+-- Products by each instruction of ARM's, on operands as it takes them; here, the same without it.
+local V2 = "llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-v2"
+local function dot(intrin, a, b, c, taps)
+    local text = ([[
+@T.prim_func
+def main(A: T.Buffer((6, 32), "TA"), B: T.Buffer((3, KO, 4, KI), "TB"), C: T.Buffer((6, 12), "TC")):
+    for i, jo, ko, ji, ki in T.grid(6, 3, KO, 4, KI):
+        with T.block("C"):
+            vi, vo, vk, vj, vt = T.axis.remap("SSRSR", [i, jo, ko, ji, ki])
+            with T.init():
+                C[vi, vo * 4 + vj] = T.Cast("TC", 0)
+            C[vi, vo * 4 + vj] = C[vi, vo * 4 + vj] + T.Cast("TC", A[vi, vk * KI + vt]) * T.Cast("TC", B[vo, vk, vj, vt])
+]]):gsub("K%u", {KO = 32 // taps, KI = taps}):gsub("T%u", {TA = a, TB = b, TC = c})
+    return text, intrin, "ji"
+end
+local function square(intrin, a, b, c, taps)
+    local text = ([[
+@T.prim_func
+def main(A: T.Buffer((3, KO, 2, KI), "TA"), B: T.Buffer((6, KO, 2, KI), "TB"), C: T.Buffer((3, 6, 2, 2), "TC")):
+    for io, jo, ko, ii, ji, ki in T.grid(3, 6, KO, 2, 2, KI):
+        with T.block("C"):
+            vio, vjo, vko, vii, vji, vki = T.axis.remap("SSRSSR", [io, jo, ko, ii, ji, ki])
+            with T.init():
+                C[vio, vjo, vii, vji] = T.Cast("TC", 0)
+            C[vio, vjo, vii, vji] = C[vio, vjo, vii, vji] + T.Cast("TC", A[vio, vko, vii, vki]) * T.Cast("TC", B[vjo, vko, vji, vki])
+]]):gsub("K%u", {KO = 32 // taps, KI = taps}):gsub("T%u", {TA = a, TB = b, TC = c})
+    return text, intrin, "ii"
+end
+local dots = {
+    sdot = {dot, "sdot_4x4", "int8", "int8", "int32", 4}, udot = {dot, "udot_4x4", "uint8", "uint8", "uint32", 4},
+    usdot = {dot, "usdot_4x4", "uint8", "int8", "int32", 4}, bfdot = {dot, "bfdot_4x2", "bfloat16", "bfloat16", "float32", 2},
+    smmla = {square, "smmla_2x2x8", "int8", "int8", "int32", 8}, ummla = {square, "ummla_2x2x8", "uint8", "uint8", "uint32", 8},
+    usmmla = {square, "usmmla_2x2x8", "uint8", "int8", "int32", 8},
+    bfmmla = {square, "bfmmla_2x2x4", "bfloat16", "bfloat16", "float32", 4},
+}
+for name, d in pairs(dots) do
+    programs[name] = function()
+        local text, intrin, at = d[1](table.unpack(d, 2))
+        local s = schedule(moon.parse(text))
+        s:decompose_reduction("C", "ko")
+        if ARM then s:tensorize(s:handle(at), intrin) end
+        return s
+    end
+end
 for name, make in pairs(programs) do
-    local k <close> = moon.build(make(), {target = target, contract = false})
-    for _, suffix in ipairs {"o", "h", "c"} do k:save((ARM and "arm_" or "here_") .. name .. "." .. suffix, {name = name}) end
+    local d = dots[name]
+    local k <close> = moon.build(make(), {target = d and ARM and V2 or target, contract = false})
+    for _, suffix in ipairs(d and ARM and {"o", "h", "s"} or {"o", "h", "c"}) do -- an instruction has no C
+        k:save((ARM and "arm_" or "here_") .. name .. "." .. suffix, {name = name})
+    end
 end
 END2
 # The programs' arguments are arrays of bytes that a driver fills alike on both machines.
@@ -87,6 +135,8 @@ static void fill(void *p, int n, int which)
             ((float *)p)[k / 4] = (float)((k / 4 * 7 + which) % 29) * 0.37f - 5.0f;
         else if (kinds[which] == 'i' && k % 4 == 0)
             ((int32_t *)p)[k / 4] = (k / 4 * 11 + which) % 101 - 50;
+        else if (kinds[which] == 'h' && k % 2 == 0)
+            ((uint16_t *)p)[k / 2] = (const uint16_t[]){0, 0x3f80, 0xbf80, 0x4000, 0xc040, 0x4080}[(k / 2 * 5 + which) % 6];
         else if (kinds[which] == 'b')
             ((uint8_t *)p)[k] = (uint8_t)(k * 37 + which);
 }
@@ -108,6 +158,7 @@ compare() { # NAME: object, and C as source
     gcc -std=c11 -O1 -o "here_$1" "$1.c" "here_$1.o" -lm -lgomp && "./here_$1" >"$1.want" || return 1
     cp "arm_$1.h" "$1.h"
     for how in o c; do
+        [ -e "arm_$1.$how" ] || continue
         $arm -std=c11 -O1 -ffp-contract=off -static -fopenmp -Wno-psabi -o "arm_$1" "$1.c" "arm_$1.$how" -lm 2>said &&
             qemu-aarch64 -cpu max "./arm_$1" >"$1.got" && cmp "$1.want" "$1.got" || { cat said; return 1; }
     done
@@ -120,8 +171,15 @@ KINDS=fff driver tail 3404 1748 2812
 KINDS=fff driver vector 1024 1536 1536
 KINDS=fif driver types 400 400 400
 KINDS=bbi driver bytes 2048 2048 4096
-names="gemm tail vector types bytes"
-[ -z "${ML_QUICK:-}" ] || names="tail types"
+for name in sdot udot usdot; do KINDS=bbi driver $name 192 384 288; done
+KINDS=hhi driver bfdot 384 768 288
+for name in smmla ummla usmmla; do KINDS=bbi driver $name 192 384 288; done
+KINDS=hhi driver bfmmla 384 768 288
+names="gemm tail vector types bytes sdot udot usdot bfdot smmla ummla usmmla bfmmla"
+[ -z "${ML_QUICK:-}" ] || names="tail types sdot bfmmla"
+for name in sdot udot usdot bfdot smmla ummla usmmla bfmmla; do
+    grep -qw "$name" "arm_$name.s" || { echo "not ok the instruction $name is in the code" && bad=1; }
+done
 for name in $names; do
     if compare $name; then
         echo "ok $name for aarch64 computes the same, as an object and as C"

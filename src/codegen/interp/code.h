@@ -366,6 +366,18 @@ uint32_t ml_gen_copied(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t *sta
 
 /* gen_call.c */
 uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane);
+/* Of a call: a lane of argument k (a scalar's only one); what fails by its name when it is
+ * reached; the bits of v from `by` on, as an unsigned number of 64 bits; a lane of p as the
+ * integer of its bits. */
+uint32_t ml_gen_arg(ml_Gen *g, const ml_Expr *e, size_t k, unsigned lane);
+uint32_t ml_gen_no_call(ml_Gen *g, const ml_Expr *e);
+uint32_t ml_gen_shifted(ml_Gen *g, const ml_Expr *e, ml_Inst op, uint32_t v, unsigned by);
+uint32_t ml_gen_lane_bits(ml_Gen *g, const ml_Expr *e, const ml_Expr *p, unsigned lane);
+
+/* ---- gen_routine.c: LLVM's intrinsics that have a routine here, c, a, b; __dp4a of CUDA,
+ * a, b, c, where the types of a and b say whether their bytes have signs */
+uint32_t ml_gen_llvm_call(ml_Gen *g, const ml_Expr *e, unsigned lane);
+uint32_t ml_gen_dp4a(ml_Gen *g, const ml_Expr *e);
 
 /* gen_access.c */
 uint32_t ml_gen_load(ml_Gen *g, const ml_Expr *e, unsigned lane, bool may_be_undefined);

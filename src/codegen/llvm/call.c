@@ -398,6 +398,10 @@ static bool has_feature(ml_Cg *g, const char *name)
         {"llvm.aarch64.neon.sdot.", "+dotprod"},
         {"llvm.aarch64.neon.udot.", "+dotprod"},
         {"llvm.aarch64.neon.usdot.", "+i8mm"},
+        {"llvm.aarch64.neon.smmla.", "+i8mm"},
+        {"llvm.aarch64.neon.ummla.", "+i8mm"},
+        {"llvm.aarch64.neon.usmmla.", "+i8mm"},
+        {"llvm.aarch64.neon.bf", "+bf16"},
     };
     const char *missing = NULL;
 
@@ -424,13 +428,75 @@ static bool same_bits(const ml_Cg *g, LLVMTypeRef a, LLVMTypeRef b)
            L(SizeOfTypeInBits)(g->ll->layout, a) == L(SizeOfTypeInBits)(g->ll->layout, b);
 }
 
-/* The types that an overloaded intrinsic is named by: the result's, then the arguments'
- * as far as they are asked for, are what LLVM finds from the name's suffix. */
+/* "v4i32", "bf16", ... of n characters as a type; NULL: it is none. */
+static LLVMTypeRef named_type(ml_Cg *g, const char *z, size_t n)
+{
+    const char *end = z + n;
+    unsigned long lanes = 0, bits;
+    char *at = NULL, kind;
+    LLVMTypeRef t;
+
+    if (n == 2 && strncmp(z, "p0", 2) == 0)
+        return g->ptr;
+    if (n > 1 && *z == 'v') {
+        lanes = strtoul(z + 1, &at, 10);
+        if (lanes == 0 || lanes > 4096)
+            return NULL;
+        z = at;
+    }
+    if (end - z > 2 && strncmp(z, "bf", 2) == 0)
+        z++;
+    kind = z < end ? *z : 0;
+    bits = z + 1 < end ? strtoul(z + 1, &at, 10) : 0;
+    if (at != end)
+        return NULL;
+    if (kind == 'i' && (bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64))
+        t = bits == 1    ? g->i1
+            : bits == 8  ? g->i8
+            : bits == 16 ? g->i16
+            : bits == 32 ? g->i32
+                         : g->i64;
+    else if (kind == 'f' && bits == 16)
+        t = z[-1] == 'b' ? L(BFloatTypeInContext)(g->lc) : g->f16;
+    else if (kind == 'f' && (bits == 32 || bits == 64))
+        t = bits == 32 ? g->f32 : g->f64;
+    else
+        return NULL;
+    return ml_cg_vec(g, t, (unsigned)lanes);
+}
+
+enum { MOST_OVERLOADS = 8 };
+
+/* The types that an overloaded intrinsic is named by, from the suffixes of its name; where
+ * it has none, that of the result. */
+static unsigned overloads(ml_Cg *g, const char *name, LLVMTypeRef result,
+                          LLVMTypeRef over[MOST_OVERLOADS])
+{
+    const char *end = name + strlen(name), *dot;
+    LLVMTypeRef back[MOST_OVERLOADS];
+    unsigned n = 0;
+
+    while (n < MOST_OVERLOADS && end > name) {
+        dot = end;
+        while (dot > name && dot[-1] != '.')
+            dot--;
+        back[n] = named_type(g, dot, (size_t)(end - dot));
+        if (back[n] == NULL)
+            break;
+        n++;
+        end = dot > name ? dot - 1 : name;
+    }
+    for (unsigned k = 0; k < MOST_OVERLOADS;
+         k++) /* LLVM may read on where names say less */
+        over[k] = k < n ? back[n - 1 - k] : result;
+    return n ? n : 1;
+}
+
 static LLVMValueRef intrinsic(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
 {
     const ml_Expr *name = e->n_args > 0 ? e->args[0] : NULL;
-    unsigned first = 1, count, id;
-    LLVMTypeRef over[1], type;
+    unsigned first = 1, count, id, n_over = 0;
+    LLVMTypeRef over[MOST_OVERLOADS], result, type;
     LLVMValueRef *args, f;
 
     if (name == NULL || name->kind != ML_EXPR_STRING || lane0 != 0 ||
@@ -454,17 +520,14 @@ static LLVMValueRef intrinsic(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsign
             return bad(g, e, n);
         args[k] = outward(g, e->args[first + k], false);
     }
-    over[0] = outer_type(g, e->type, false);
-    if (L(IntrinsicIsOverloaded)(id)) {
-        type = L(IntrinsicGetType)(g->lc, id, over, 1);
-        f = L(GetIntrinsicDeclaration)(g->m, id, over, 1);
-    } else {
-        type = L(IntrinsicGetType)(g->lc, id, NULL, 0);
-        f = L(GetIntrinsicDeclaration)(g->m, id, NULL, 0);
-    }
-    if (L(CountParamTypes)(type) != count || L(GetReturnType)(type) != over[0]) {
+    result = outer_type(g, e->type, false);
+    if (L(IntrinsicIsOverloaded)(id))
+        n_over = overloads(g, name->as.s, result, over);
+    type = L(IntrinsicGetType)(g->lc, id, over, n_over);
+    f = L(GetIntrinsicDeclaration)(g->m, id, over, n_over);
+    if (L(CountParamTypes)(type) != count || L(GetReturnType)(type) != result) {
         ml_cg_fail(g, "%s takes other arguments or gives another type", name->as.s);
-        return L(GetUndef)(over[0]);
+        return L(GetUndef)(result);
     }
     {
         LLVMTypeRef *want = ML_ARRAY(g->cx, LLVMTypeRef, count + 1);
@@ -476,13 +539,13 @@ static LLVMValueRef intrinsic(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsign
                 continue;
             if (!same_bits(g, want[k], have)) {
                 ml_cg_fail(g, "argument %u of %s has another type", k + 1, name->as.s);
-                return L(GetUndef)(over[0]);
+                return L(GetUndef)(result);
             }
             args[k] = L(BuildBitCast)(g->b, args[k], want[k], "");
         }
     }
     f = L(BuildCall2)(g->b, type, f, args, count, "");
-    if (over[0] == g->none)
+    if (result == g->none)
         return ml_cg_int(g, g->i32, 0, 0);
     return e->type.code == ML_BOOL ? f : ml_cg_from_memory(g, e->type, n, f);
 }

@@ -212,6 +212,35 @@ static void derive(ml_Target *t)
     t->vnni = lists(t->features, "avx512vnni");
 }
 
+/* Of an aarch64 target: what LLVM derives from the processor's name and does not tell, as far
+ * as intrinsics ask for it. `given`: its features were named. */
+static void derive_arm(ml_Target *t, bool given)
+{
+    static const struct {
+        const char *cpu, *features;
+    } cpus[] = {
+        {"cortex-a76", "+dotprod,+fullfp16,+neon"},
+        {"neoverse-n1", "+dotprod,+fullfp16,+neon"},
+        {"apple-m1", "+dotprod,+fullfp16,+neon"},
+        {"neoverse-n2", "+bf16,+dotprod,+fullfp16,+i8mm,+neon"},
+        {"neoverse-v1", "+bf16,+dotprod,+fullfp16,+i8mm,+neon"},
+        {"neoverse-v2", "+bf16,+dotprod,+fullfp16,+i8mm,+neon"},
+        {"apple-m2", "+bf16,+dotprod,+fullfp16,+i8mm,+neon"},
+    };
+    const char *all = "+neon";
+
+    for (size_t k = 0; k < ML_COUNT(cpus); k++)
+        if (ml_streq(t->cpu, cpus[k].cpu))
+            all = cpus[k].features;
+    if (!given)
+        snprintf(t->features, sizeof t->features, "%s", all);
+    t->vector_bits = 128;
+    t->registers = 32;
+    t->masks = t->vnni = false;
+    t->f16 = lists(t->features, "fullfp16");
+    t->bf16 = false; /* what rules take for x86's dot products */
+}
+
 #if defined(__x86_64__)
 static uint64_t saved_registers(void)
 {
@@ -529,6 +558,8 @@ bool ml_target_parse(ml_Ctx *cx, ml_Str json, ml_Target *out)
         return wrong(cx, "vector-bits", "is none of 128, 256, 512");
     if (t.triple[0] == 0 || strncmp(t.triple, "x86_64", 6) == 0)
         derive(&t);
+    else if (strncmp(t.triple, "aarch64", 7) == 0)
+        derive_arm(&t, ml_json_get(j, "features") != NULL);
     if (bits)
         t.vector_bits = bits;
     *out = t;

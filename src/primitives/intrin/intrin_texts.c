@@ -135,6 +135,52 @@ static void dot_of_vectors(ml_Text *t, const ml_BuiltIn *in)
     ml_text_add(t, "))\n");
 }
 
+/* ARM: rows of A by rows of B, all that two registers hold, into a square of sums. */
+static void matrix_head(ml_Text *t, const char *name, const ml_BuiltIn *in)
+{
+    ml_text_fmt(t,
+                "    @T.prim_func\n"
+                "    def %s(a: T.handle, b: T.handle, c: T.handle):\n"
+                "        A = T.match_buffer(a, (2, %d), \"%s\", offset_factor=1)\n"
+                "        B = T.match_buffer(b, (2, %d), \"%s\", offset_factor=1)\n"
+                "        C = T.match_buffer(c, (2, 2), \"%s\", offset_factor=1)\n"
+                "        with T.block(\"root\"):\n"
+                "            T.reads(C[0:2, 0:2], A[0:2, 0:%d], B[0:2, 0:%d])\n"
+                "            T.writes(C[0:2, 0:2])\n",
+                name, in->taps, in->a, in->taps, in->b, in->c, in->taps, in->taps);
+}
+
+static void matrix_2x2(ml_Text *t, const ml_BuiltIn *in)
+{
+    begin(t);
+    matrix_head(t, "desc", in);
+    ml_text_fmt(t,
+                "            for i, j, k in T.grid(2, 2, %d):\n"
+                "                with T.block(\"update\"):\n"
+                "                    vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
+                "                    C[vi, vj] = C[vi, vj] + T.Cast(\"%s\", A[vi, vk]) * "
+                "T.Cast(\"%s\", B[vj, vk])\n",
+                in->taps, in->c, in->c);
+    matrix_head(t, "impl", in);
+    ml_text_fmt(t,
+                "            C[0, 0:4] = T.call_llvm_pure_intrin(\"%sx4\", \"%s\", "
+                "C[0, 0:4], A[0, 0:%d], B[0, 0:%d])\n",
+                in->c, in->call, 2 * in->taps, 2 * in->taps);
+}
+
+/* ARM: pairs of bfloat16, that of A for all lanes. */
+static void dot_of_pairs(ml_Text *t, const ml_BuiltIn *in)
+{
+    int n = in->lanes;
+
+    dot_desc(t, in);
+    ml_text_fmt(t,
+                "            C[0:%d] = T.call_llvm_pure_intrin(\"%sx%d\", \"%s\", C[0:%d], "
+                "T.reinterpret(\"%sx%d\", T.Broadcast(T.reinterpret(\"int32\", A[0:2]), "
+                "%d)), B[0, 0:%d])\n",
+                n, in->c, n, in->call, n, in->a, 2 * n, n, 2 * n);
+}
+
 /* CUDA: four bytes of each, into one integer of a thread. */
 static void dot_of_thread(ml_Text *t, const ml_BuiltIn *in)
 {
@@ -196,6 +242,10 @@ static void matmul_4x4x4(ml_Text *t, const ml_BuiltIn *in)
     {                                                                                      \
         nm, dot_of_vectors, ta, tb, tc, 4, 4, fn, "global", "global"                       \
     }
+#define MMLA_(nm, ta, tb, tc, k, fn)                                                       \
+    {                                                                                      \
+        nm, matrix_2x2, ta, tb, tc, 4, k, "llvm.aarch64.neon." fn, "global", "global"      \
+    }
 #define BUSD "llvm.x86.avx512.vpdpbusd.512"
 #define BF16 "llvm.x86.avx512bf16.dpbf16ps.512"
 #define SDOT "llvm.aarch64.neon.sdot.v4i32.v16i8"
@@ -224,6 +274,12 @@ const ml_BuiltIn ml_built_in[ML_BUILT_IN] = {
     ARM_("udot_4x4", "uint8", "uint8", "uint32", UDOT),
     ARM_("dot_4x4_u8u8u32_udot", "uint8", "uint8", "uint32", UDOT),
     ARM_("usdot_4x4", "uint8", "int8", "int32", "llvm.aarch64.neon.usdot.v4i32.v16i8"),
+    MMLA_("smmla_2x2x8", "int8", "int8", "int32", 8, "smmla.v4i32.v16i8"),
+    MMLA_("ummla_2x2x8", "uint8", "uint8", "uint32", 8, "ummla.v4i32.v16i8"),
+    MMLA_("usmmla_2x2x8", "uint8", "int8", "int32", 8, "usmmla.v4i32.v16i8"),
+    {"bfdot_4x2", dot_of_pairs, "bfloat16", "bfloat16", "float32", 4, 2,
+     "llvm.aarch64.neon.bfdot.v4f32.v8bf16", "global", "global"},
+    MMLA_("bfmmla_2x2x4", "bfloat16", "bfloat16", "float32", 4, "bfmmla"),
     DP4A_("dp4a", "int8", "int8", "int32", "shared"),
     DP4A_("dp4a_s8s8s32", "int8", "int8", "int32", "shared"),
     DP4A_("dp4a_u8s8s32", "uint8", "int8", "int32", "shared"),
