@@ -97,6 +97,47 @@ static void every_narrow_float_and_integer_of_16_bits(void **state)
     both_ways(state, "uint16", "float32", patterns);
 }
 
+/* A formula that moves exponents alone makes normal numbers of zero and of subnormals, and -0
+ * of a NaN that is rounded. */
+static void zeros_subnormals_and_nan_of_eight_bits_stay_what_they_are(void **state)
+{
+    static const struct {
+        const char *type;
+        double least;
+        int nan;
+    } of[] = {{"float8_e4m3fn", 0x1p-9, 0x7f}, {"float8_e5m2", 0x1p-16, 0x7d}};
+
+    NEED_LLVM();
+    for (size_t t = 0; t < ML_COUNT(of); t++) {
+        Fix *x;
+        ml_CodeOpts o = {0};
+        const ml_Func *f;
+        uint8_t *p;
+
+        fix_setup(state);
+        x = *state;
+        f = parse_func(x, ml_format(x->cx,
+                                    "@T.prim_func\n"
+                                    "def main(A: T.Buffer((4,), \"%s\"), B: T.Buffer((4,), "
+                                    "\"float32\"), C: T.Buffer((4,), \"%s\")):\n"
+                                    "    B[0:4] = T.Cast(\"float32x4\", A[0:4])\n"
+                                    "    C[0:4] = T.Cast(\"%sx4\", B[0:4])\n",
+                                    of[t].type, of[t].type, of[t].type));
+        make_args(x, f);
+        p = x->args[0].tensor->data;
+        p[0] = 0, p[1] = 0x80, p[2] = 1, p[3] = (uint8_t)of[t].nan;
+        assert_int_equal(call_compiled(x, f, &o), 0);
+        assert_true(ml_tensor_get(x->args[1].tensor, 0) == 0);
+        assert_true(signbit(ml_tensor_get(x->args[1].tensor, 1)) != 0);
+        assert_true(ml_tensor_get(x->args[1].tensor, 2) == of[t].least);
+        assert_true(isnan(ml_tensor_get(x->args[1].tensor, 3)));
+        p = x->args[2].tensor->data;
+        assert_true(p[0] == 0 && p[1] == 0x80 && p[2] == 1);
+        assert_true(isnan(ml_tensor_get(x->args[2].tensor, 3)));
+        fix_teardown(state);
+    }
+}
+
 static void every_byte_of_the_floats_of_eight_bits(void **state)
 {
     NEED_LLVM();
@@ -177,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_narrow_float_and_integer_of_16_bits),
+        cmocka_unit_test(zeros_subnormals_and_nan_of_eight_bits_stay_what_they_are),
         cmocka_unit_test(every_byte_of_the_floats_of_eight_bits),
         cmocka_unit_test(halves_and_what_no_integer_holds),
     };

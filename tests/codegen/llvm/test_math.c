@@ -157,6 +157,29 @@ static const ml_Func *program2(Fix *x, ml_OpId id, ml_Dtype t, unsigned lanes, i
                 a, b, c);
 }
 
+/* A quotient of differences of exponentials has no digit left there. */
+static void tanh_keeps_its_digits_near_zero(void **state)
+{
+    static _Alignas(64) float in[64], out[64];
+    Fix *x = *state;
+    const ml_Func *f;
+    ml_CodeOpts o = {0};
+    ml_Linked *l;
+    Worst w = {0, 0, 0};
+
+    NEED_LLVM();
+    LLVM_ONLY();
+    f = program(x, ML_OP_TANH, ML_DT_F32, 16, 64);
+    l = compile(x, f, &o);
+    for (int k = 0; k < 64; k++)
+        in[k] = (k % 2 ? -1.7f : 1.3f) * (float)ldexp(1.0, -k);
+    for (size_t k = 0; k < ML_COUNT(fns); k++)
+        if (fns[k].id == ML_OP_TANH)
+            measure(&fns[k], kernel(x, l, "main"), in, out, 64, &w);
+    assert_true(w.ulps < 1.35);
+    ml_linked_free(l);
+}
+
 static void powers_are_within_their_error(void **state)
 {
     static _Alignas(64) float a[4096], b[4096], out[4096];
@@ -348,6 +371,7 @@ int main(void)
     const struct CMUnitTest alone[] = {TEST(every_function_is_within_its_error)};
     const struct CMUnitTest tests[] = {
         TEST(every_function_is_within_its_error),
+        TEST(tanh_keeps_its_digits_near_zero),
         TEST(powers_are_within_their_error),
         TEST(quotients_by_what_lanes_share_are_right),
         TEST(exact_mode_and_other_dtypes_equal_the_interpreter),
