@@ -101,6 +101,7 @@ void ml_job_pack(ml_Pack *p, const ml_Job *j)
     ml_pack_u64(p, j->cold);
     ml_pack_u64(p, j->runs);
     ml_pack_f64(p, j->best);
+    ml_pack_f64(p, j->checked);
     ml_pack_f64(p, j->compile_limit);
     ml_pack_f64(p, j->run_limit);
     ml_pack_u64(p, j->memory_limit);
@@ -129,6 +130,7 @@ bool ml_job_unpack(ml_Unpack *u, ml_Job *j, uint64_t *set)
     j->cold = ml_unpack_u64(u) != 0;
     j->runs = (uint32_t)ml_unpack_u64(u);
     j->best = ml_unpack_f64(u);
+    j->checked = ml_unpack_f64(u);
     j->compile_limit = ml_unpack_f64(u);
     j->run_limit = ml_unpack_f64(u);
     j->memory_limit = ml_unpack_u64(u);
@@ -256,6 +258,7 @@ void ml_run_pack(ml_Pack *p, const ml_RunJob *r)
     ml_pack_u64(p, r->cold);
     ml_pack_u64(p, r->runs);
     ml_pack_f64(p, r->best);
+    ml_pack_f64(p, r->checked);
     ml_pack_u64(p, r->memory_limit);
     ml_pack_blob(p, r->words, r->n_words * sizeof *r->words);
     ml_pack_blob(p, r->tensor, r->n_words * sizeof *r->tensor);
@@ -277,6 +280,7 @@ bool ml_run_unpack(ml_Unpack *u, ml_RunJob *r)
     r->cold = ml_unpack_u64(u) != 0;
     r->runs = (uint32_t)ml_unpack_u64(u);
     r->best = ml_unpack_f64(u);
+    r->checked = ml_unpack_f64(u);
     r->memory_limit = ml_unpack_u64(u);
     r->words = ml_unpack_blob(u, &n);
     r->n_words = n / sizeof *r->words <= UINT32_MAX ? (uint32_t)(n / sizeof *r->words) : 0;

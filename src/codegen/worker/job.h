@@ -23,7 +23,7 @@ typedef struct ml_RunJob {
     const char *library; /* instead of object and symbol */
     uint32_t want, timing, runs;
     bool cold;
-    double best;
+    double best, checked;
     uint64_t memory_limit;
     uint32_t n_words;
     const ml_Word *words;  /* of tensors: not looked at */

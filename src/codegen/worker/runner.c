@@ -363,6 +363,21 @@ static bool run_timed(Runner *ru, const ml_WorkSet *s, const ml_RunJob *q,
     return true;
 }
 
+/* Whether the checking run has told already that it is no find. */
+static bool is_hopeless(Runner *ru, const ml_RunJob *q, ml_JobResult *r)
+{
+    double *sample;
+
+    if (q->timing != ML_TIMING_TUNE || !ml_time_hopeless(r->run_seconds, q->checked))
+        return false;
+    sample = ML_NEW(ru->cx, double);
+    *sample = r->run_seconds;
+    r->samples = sample;
+    r->n_samples = 1;
+    r->given_up = true;
+    return true;
+}
+
 /* Bytes of address space in use; 0: not known. */
 static uint64_t space_used(const Runner *ru)
 {
@@ -497,7 +512,7 @@ static void run_request(Runner *ru, ml_RunJob *q, ml_JobResult *r)
                   e ? ml_error_line(ru->cx, e) : "the kernel is not in the object");
     }
     if (ok && (q->want & (ML_WANT_CHECK | ML_WANT_OUTPUTS)) && !q->library)
-        ok = run_checked(ru, s, q, &kernel, words, body, r);
+        ok = run_checked(ru, s, q, &kernel, words, body, r) && !is_hopeless(ru, q, r);
     if (ok && (q->want & ML_WANT_TIMES))
         (void)run_timed(ru, s, q, &kernel, words, body, r);
     watch.n = 0;

@@ -372,6 +372,7 @@ bool ml_serve_run(ml_ServerJob *w, const ml_Bytes *object)
                    .cold = w->job.cold,
                    .runs = w->job.runs,
                    .best = w->job.best,
+                   .checked = w->job.checked,
                    .memory_limit = w->job.memory_limit};
     bool ok;
 

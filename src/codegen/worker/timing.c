@@ -169,6 +169,11 @@ static double hopeless(double call)
     return call > VERY_LONG ? SLOWER : call > LONG_CALL ? TOO_SLOW : HOPELESS;
 }
 
+bool ml_time_hopeless(double call, double best)
+{
+    return best > 0 && call > LONG_CALL && call > hopeless(call) * best;
+}
+
 /* Runs it once, and then until it is warm; how many calls a sample has. *once: what a call
  * takes at most; *sample: a first sample, or NAN. A first call that is long and says that
  * best (0: none) is out of reach is the only one, unless it was put aside meanwhile. */
@@ -180,7 +185,7 @@ static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, double bes
 
     *once = t;
     *sample = (double)NAN;
-    if (best > 0 && t > LONG_CALL && t > hopeless(t) * best && switches() == before)
+    if (ml_time_hopeless(t, best) && switches() == before)
         return 1;
     while (clock_now() - begin < p->warm && *status == 0)
         t = fmin(t, batch(k, 1, status));

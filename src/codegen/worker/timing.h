@@ -30,6 +30,9 @@ typedef struct ml_Sampling {
     const ml_Evict *cold;
     size_t n_cold;
 } ml_Sampling;
+/* Whether a single call that takes so long is enough to give up, when the best takes `best`
+ * (0: there is none); never of calls that are not long. */
+bool ml_time_hopeless(double call, double best);
 void ml_time_kernel(const ml_Kernel *k, const ml_Sampling *how, ml_Samples *out);
 /* Middle of n values (sorted in place), and the median absolute deviation from it. */
 double ml_median(double *v, size_t n);

@@ -78,9 +78,11 @@ typedef struct ml_Job {
     const char *stop_after; /* pass, for ML_WANT_IR; NULL: the last */
     const char *text;       /* for ML_WANT_TEXT: "asm", "llvm", ... */
     ml_TimingMode timing;
-    bool cold;                       /* caches evicted before every call */
-    uint32_t runs;                   /* samples, no more and no less; 0: as timing says */
-    double best;                     /* TUNE: minimum known so far in seconds; 0: none */
+    bool cold;      /* caches evicted before every call */
+    uint32_t runs;  /* samples, no more and no less; 0: as timing says */
+    double best;    /* TUNE: minimum known so far in seconds; 0: none */
+    double checked; /* TUNE: what the run that checked that one took; 0: not known. What
+                       takes far longer is given up by that, and not timed */
     double compile_limit, run_limit; /* seconds; 0: 30 and 10. Of a call: a timed job may
                                         take several of them */
     uint64_t memory_limit;           /* of the kernel's own allocations; 0: 4 GiB */

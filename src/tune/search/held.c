@@ -14,7 +14,8 @@
 
 enum { ROUNDS = 3 }; /* of timing again */
 
-#define LONGEST   0.5 /* seconds that a result is held, about */
+#define LONGEST   0.5 /* seconds that a result is held, about, */
+#define RUNS      20  /* and so many runs of the guard */
 #define APART     1.1 /* ratio of two timings of the guard from which on they disagree */
 #define MIGHT_WIN 3.0 /* times the best: a disturbed program can be that slow */
 
@@ -40,7 +41,8 @@ void ml_held_add(ml_Tuner *t, Slot *s, double seconds)
 bool ml_held_due(const ml_Tuner *t)
 {
     return t->n_held > 0 &&
-           (t->n_held == ML_BLOCK || ml_clock() - t->held_since >= LONGEST);
+           (t->n_held == ML_BLOCK ||
+            ml_clock() - t->held_since >= fmax(LONGEST, RUNS * ml_held_best(t)));
 }
 
 /* The fastest of them becomes the guard where it is faster than the one there is. */

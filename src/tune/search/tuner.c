@@ -5,6 +5,8 @@
  * Programs of one thread: while one worker times, the other builds. Programs of several
  * threads need every core while they are timed, so blocks of candidates are built on all
  * workers and then timed one by one, nothing else running. A worker keeps what it built.
+ * Where runs are long, they are what a search waits for: most candidates are given up by
+ * the run that checks them, or ended by a limit that follows from the best.
  * Source: auto-scheduler 16.
  */
 #include "moonloop/tune/search/tuner_impl.h"
@@ -16,6 +18,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+
+#define LONG_RUN  0.02 /* seconds of a checking run */
+#define FAR_WORSE 3    /* times that of the best, for which it is not waited any more */
 
 /* ---------------------------------------------------------------- making one */
 
@@ -185,21 +190,31 @@ void ml_tuner_free(ml_Tuner *t)
 
 /* ---------------------------------------------------------------- jobs */
 
+/* Whether runs are so long that they, and not compiling, are what a search waits for. */
+static bool runs_are_long(const ml_Tuner *t)
+{
+    return t->checked > LONG_RUN;
+}
+
 static ml_Job job_of(const ml_Tuner *t, const Made *m, bool run)
 {
     double best = ml_held_best(t);
     double slow = 5 * t->start_seconds; /* what is slower than the start is no find */
+    double limit = fmin(10, ML_RUN_SPARE + (best > 0 ? fmin(60 * best, slow) : slow));
 
-    return (ml_Job){
-        .binary = m->program,
-        .func = t->func->name,
-        .target = t->target,
-        .set = t->set,
-        .want = ML_WANT_KEEP | (run ? ML_WANT_CHECK | ML_WANT_TIMES : ML_WANT_OBJECT),
-        .timing = ML_TIMING_TUNE,
-        .best = best,
-        .compile_limit = 30,
-        .run_limit = fmin(10, ML_RUN_SPARE + (best > 0 ? fmin(60 * best, slow) : slow))};
+    if (runs_are_long(t))
+        limit = fmin(limit, 0.5 + FAR_WORSE * t->checked);
+    return (ml_Job){.binary = m->program,
+                    .func = t->func->name,
+                    .target = t->target,
+                    .set = t->set,
+                    .want = ML_WANT_KEEP |
+                            (run ? ML_WANT_CHECK | ML_WANT_TIMES : ML_WANT_OBJECT),
+                    .timing = ML_TIMING_TUNE,
+                    .best = best,
+                    .checked = t->checked,
+                    .compile_limit = 30,
+                    .run_limit = limit};
 }
 
 static size_t in_work(const ml_Tuner *t)
@@ -367,6 +382,15 @@ static bool killed(const ml_JobResult *r)
            ml_streq(r->phase, "worker");
 }
 
+/* What the checking run of the fastest takes is what those of others are judged by. */
+static void learn_length(ml_Tuner *t, const ml_JobResult *r)
+{
+    if (t->fastest > 0 && t->fastest <= least(r))
+        return;
+    t->fastest = least(r);
+    t->checked = r->run_seconds;
+}
+
 static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
 {
     ml_JobResult r = {0};
@@ -402,6 +426,7 @@ static bool take(ml_Tuner *t, ml_Ctx *cx, Slot *s)
         return true;
     }
     if (r.ok && least(&r) > 0) {
+        learn_length(t, &r);
         ml_held_add(t, s, least(&r));
         return true;
     }

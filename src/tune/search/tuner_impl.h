@@ -135,8 +135,10 @@ struct ml_Tuner {
     double held_since;
     bool exclusive, timing; /* exclusive: nothing else runs while a candidate is timed */
     ml_WorkSet *set;
-    bool ready;               /* reference and arguments are there */
-    double start_seconds;     /* of the start version, about */
+    bool ready;           /* reference and arguments are there */
+    double start_seconds; /* of the start version, about */
+    double fastest,
+        checked; /* seconds of the fastest timed here, and of its checking run */
     double begin, start_done; /* start_done: when the reference was there */
     ml_TuneStatus st;
 };

@@ -18,6 +18,7 @@
 enum {
     ROUNDS = 9,
     LEAST_ROUNDS = 4,
+    LONG_ROUNDS = 3, /* the least, of long runs */
     TURN_MS = 300, /* for all of it, or SHARE of the search; the least rounds at any rate */
     PATIENCE = 5,  /* times that, where the machine is disturbed */
 };
@@ -105,10 +106,11 @@ static bool is_over(ml_Tuner *t)
     double spent = ml_clock() - t->turns_begin;
     double budget = fmax(1e-3 * TURN_MS, SHARE * (t->turns_begin - t->begin));
     size_t rounds = t->turns / t->n_final;
+    size_t least = t->valid.v[0].seconds > LONG_RUN ? LONG_ROUNDS : LEAST_ROUNDS;
 
     if (t->turns % t->n_final != 0)
         return false;
-    if (rounds < ROUNDS && (rounds < LEAST_ROUNDS || spent < budget))
+    if (rounds < ROUNDS && (rounds < least || spent < budget))
         return false;
     return rounds >= (size_t)PATIENCE * ROUNDS || spent >= PATIENCE * budget ||
            !is_disturbed(t);
