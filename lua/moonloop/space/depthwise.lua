@@ -11,8 +11,9 @@ local depthwise = {}
 local auto = moon.auto
 local image = core.load("space/image")(moon, core, facts, plain)
 
--- Bytes of padded lines that a part may have, and taps that are unrolled.
-local near, most_taps = 256 << 10, 32
+-- Bytes of lines that a part may have: padded ones in the first and the second cache, others;
+-- and taps that are unrolled.
+local near, nearby, lines_near, most_taps = 48 << 10, 256 << 10, 1 << 20, 32
 
 -- The axes: v (channels), w (pixels of a line), h (lines); nil when it is no such block.
 local function axes_of(f, lanes)
@@ -55,7 +56,7 @@ end
 
 -- Parts as numbers lines * 10000 + vectors of channels: those whose lines of the image stay
 -- near, enough for the threads, with few lines read twice.
-local function parts_for(f, a, lanes, threads)
+local function parts_for(f, a, lanes, threads, unpadded)
     local lines, channels = f.iters[a.h].extent, f.iters[a.v].extent // lanes
     local step, line = a.image.strides[a.h], a.image.strides[a.w]
     local list = {}
@@ -76,7 +77,10 @@ local function parts_for(f, a, lanes, threads)
             if lb == 1 or lb == lines or (lb <= 32 and last == lb) then
                 local again = deep / (lb * down)
                 local idle = image.up(parts, threads) / parts
-                list[#list + 1] = { lb * 10000 + cv, again * idle * (bytes > near and 1.5 or 1) * (1 + 0.02 * channels / cv) }
+                local far = bytes > (unpadded and lines_near or nearby) and 1.5 or not unpadded and bytes > near and 1.4 or 1
+                -- a piece of a pixel: what is fetched ahead of it is for others
+                local piece = cv < channels and 1 + 64 / (cv * lanes * facts.bytes(a.image.dtype)) or 1
+                list[#list + 1] = { lb * 10000 + cv, again * idle * far * piece * (1 + 0.02 * channels / cv) }
             end
         end
         if cv % 2 ~= 0 then break end
@@ -89,13 +93,16 @@ local function parts_for(f, a, lanes, threads)
 end
 
 -- Results of a line in a tile, the promising ones first: a divisor, with the weights and a
--- line of the image in registers.
-local function widths_for(f, a, target, unpadded)
+-- line of the image in registers; where each tap asks whether it is inside, few.
+local function widths_for(f, a, target, unpadded, by_pixels)
     local list, n = {}, f.iters[a.w].extent
     local most = math.min(target.registers >= 32 and not unpadded and 14 or unpadded and 8 or 4, n)
     for m = most, 1, -1 do
         if n % m == 0 or m == 4 then list[#list + 1] = m end
     end
+    local few = by_pixels and 2 or 4
+    local function away(m) return math.abs(m - few + 0.1) end
+    if unpadded and n > most then table.sort(list, function(x, y) return away(x) < away(y) end) end
     return list
 end
 
@@ -106,25 +113,27 @@ local function vectors(s, block, lanes, unrolled)
     if unrolled then s:unroll(o) end
 end
 
-local function tiled(s, name, f, a, target, threads, producer, unpadded)
+-- by_pixels: all channels of a tile before the next one; else the line for each channel.
+local function tiled(s, name, f, a, target, threads, producer, unpadded, by_pixels)
     local lanes = facts.lanes(target, f.write.dtype)
     local b = s:get_block(name)
     local acc = s:cache_write(b, 0, "local")
     local loops = s:get_loops(b)
-    local part = facts.choose(s, parts_for(f, a, lanes, threads))
-    local width = facts.choose(s, widths_for(f, a, target, unpadded))
+    local part = facts.choose(s, parts_for(f, a, lanes, threads, unpadded))
+    local width = facts.choose(s, widths_for(f, a, target, unpadded, by_pixels))
     local co, ci, cl = table.unpack(s:split(loops[a.v], { auto, part % 10000, lanes }))
     local ho, hi = table.unpack(s:split(loops[a.h], { auto, part // 10000 }))
     local wo, wi = table.unpack(s:split(loops[a.w], { auto, width }))
     local order = {}
     for _, k in ipairs(a.far) do order[#order + 1] = loops[k] end
-    for _, l in ipairs { co, ho, hi, ci, wo } do order[#order + 1] = l end
+    local tile = by_pixels and ci or wo -- the innermost loop outside the tile
+    for _, l in ipairs { co, ho, hi, by_pixels and wo or ci, tile } do order[#order + 1] = l end
     local n_outer = #order
     local outer = table.move(order, 1, n_outer - 3, 1, {})
     for _, k in ipairs(f.reduce) do order[#order + 1] = loops[k] end
     order[#order + 1], order[#order + 2] = wi, cl
     s:reorder(table.unpack(order))
-    s:reverse_compute_at(acc, wo, true)
+    s:reverse_compute_at(acc, tile, true)
     local bl = s:get_loops(acc)
     vectors(s, acc, lanes, true)
     for k = n_outer + 1, #bl - 1 do s:unroll(bl[k]) end
@@ -153,18 +162,25 @@ function depthwise.sketches(list, program, target, threads)
     local producers = probe:get_producers(probe:get_block(name))
     local producer = #producers == 1 and probe:get(producers[1]).name or nil
     if #facts.blocks(probe) > (producer and 2 or 1) then return end
-    local function whole(unpadded)
+    local function whole(unpadded, by_pixels)
         return function(s)
             plain.inline(s, {})
-            tiled(s, name, f, a, target, threads, producer, unpadded)
+            tiled(s, name, f, a, target, threads, producer, unpadded, by_pixels)
         end
     end
-    local kinds = { { "taps in registers", whole(false) }, { "taps in registers, unpadded", whole(true) } }
-    -- where taps are shared by few results, to ask at each one is cheaper than a copy of the image
+    local kinds = {
+        { "taps in registers", whole(false) },
+        { "taps in registers, by pixels", whole(false, true) },
+        { "taps in registers, unpadded", whole(true) },
+        { "taps in registers, unpadded, by pixels", whole(true, true) },
+    }
+    -- short pixels follow each other as they lie in memory; where taps are shared by few results, to ask at
+    -- each one is cheaper than a copy of the image
     local far = a.image.strides[a.w] > a.image.shape[#a.image.shape]
-    if not producer then kinds[2] = nil end
-    if producer and far then kinds[1], kinds[2] = kinds[2], kinds[1] end
-    for _, k in ipairs(kinds) do facts.sketch(list, program, k[1], k[2]) end
+    local short = f.iters[a.v].extent * facts.bytes(a.image.dtype) < 1024
+    local order = short and { 4, 3, 1, 2 } or far and { 3, 4, 1, 2 } or { 1, 3, 4, 2 }
+    if not producer then order = short and { 2, 1 } or { 1, 2 } end
+    for _, k in ipairs(order) do facts.sketch(list, program, kinds[k][1], kinds[k][2]) end
     list.known = true
 end
 

@@ -140,6 +140,13 @@ static void emit_at_once(const State *s, LLVMValueRef e, LLVMValueRef n, LLVMVal
     ml_cg_goto(g, done);
 }
 
+/* Whether threads would have different numbers of iterations. */
+static LLVMValueRef does_not_come_out(ml_Cg *g, LLVMValueRef extent, LLVMValueRef threads)
+{
+    return L(BuildICmp)(g->b, LLVMIntNE, L(BuildSRem)(g->b, extent, threads, ""),
+                        ml_cg_i64(g, 0), "");
+}
+
 static LLVMValueRef emit_thread(ml_Cg *g, const char *name)
 {
     LLVMTypeRef type = L(FunctionType)(g->none, &g->ptr, 1, false);
@@ -155,6 +162,7 @@ static LLVMValueRef emit_thread(ml_Cg *g, const char *name)
     t = omp(g, "omp_get_thread_num");
     strided = is_how(&s, ML_PARALLEL_STRIDED);
     c = L(BuildICmp)(g->b, LLVMIntSGT, L(BuildMul)(g->b, n, ml_cg_i64(g, 4), ""), e, "");
+    c = L(BuildAnd)(g->b, c, does_not_come_out(g, e, n), "");
     c = L(BuildOr)(g->b, c, is_how(&s, ML_PARALLEL_UNEVEN), "");
     c = L(BuildAnd)(g->b, c, L(BuildNot)(g->b, strided, ""), "");
     some = ml_cg_block(g, "some");

@@ -3,7 +3,8 @@
  * the threads of the OpenMP runtime.
  *
  * Contiguous chunks, or every n-th iteration, or one at a time through a counter when there
- * are fewer than four for each thread or they are uneven. A chunk that fails ends there; the
+ * are fewer than four for each thread that do not come out even (else a thread finds in its
+ * caches what it had the last time), or they are uneven. A chunk that fails ends there; the
  * others finish; the least status counts. Kernels that are saved bring the same as code of
  * their own (llvm/parallel.c). Source: lowering-and-codegen 7.5.
  */
@@ -70,7 +71,7 @@ static void enter(void *user)
     set_float_modes(l->control);
     if (l->how == ML_PARALLEL_STRIDED) {
         run(l, t, l->extent, n);
-    } else if (l->how == ML_PARALLEL_UNEVEN || 4 * n > l->extent) {
+    } else if (l->how == ML_PARALLEL_UNEVEN || (4 * n > l->extent && l->extent % n)) {
         while ((k = atomic_fetch_add_explicit(&l->counter, 1, memory_order_relaxed)) <
                l->extent)
             run(l, k, k + 1, 1);

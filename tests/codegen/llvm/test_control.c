@@ -281,7 +281,7 @@ static void parallel_loops_equal_the_interpreter(void **state)
 
     NEED_LLVM();
     LLVM_ONLY();
-    for (int extent = 1; extent <= 37; extent += 6)
+    for (int extent = 1; extent <= 37; extent += 3)
         for (size_t k = 0; k < ML_COUNT(extra); k++)
             for (uint32_t threads = 0; threads <= 4; threads += 2) {
                 ml_CodeOpts o = {.threads = threads, .no_contract = true};

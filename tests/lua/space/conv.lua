@@ -67,11 +67,13 @@ end)
 test("windows over channels by themselves", function()
     local first = {}
     for k, p in ipairs { w.depthwise { h = 9, w = 10, c = 32, k = 3, p = 1 }, w.depthwise { h = 11, w = 9, c = 48, k = 3, s = 2, p = 1, n = 2 },
-        w.depthwise { h = 7, w = 9, c = 20, k = 5, d = 1 }, w.depthwise { h = 40, w = 36, c = 32, k = 3, s = 2, p = 1 } } do
+        w.depthwise { h = 7, w = 9, c = 20, k = 5, d = 1 }, w.depthwise { h = 40, w = 36, c = 32, k = 3, s = 2, p = 1 },
+        w.depthwise { h = 7, w = 7, c = 256, k = 3, p = 1 }, w.depthwise { h = 6, w = 6, c = 512, k = 3, s = 2, p = 1 } } do
         first[k] = is_right(p, 2, 2)[1]
     end
     local copied, unpadded = "taps in registers", "taps in registers, unpadded"
-    local got, want = table.concat(first, "; "), table.concat({ copied, unpadded, copied, unpadded }, "; ")
+    local short = unpadded .. ", by pixels"
+    local got, want = table.concat(first, "; "), table.concat({ short, short, copied .. ", by pixels", short, copied, unpadded }, "; ")
     assert(got == want, got)
 end)
 
