@@ -4,7 +4,9 @@
  * Each allocation is a block of pages, kept by the thread that frees it, so that a kernel
  * pays for its pages once. Data begins a few lines of the cache into its block, in 16 steps
  * by turns, so that buffers of equal size do not fall into the same sets of the cache; from
- * 1 MiB on that is 0 to 15 lines behind a page's begin. Source: lowering-and-codegen 7.6.
+ * 1 MiB on that is 0 to 15 lines behind a page's begin. From 256 KiB on huge pages are asked
+ * for: small ones are anywhere in memory, so that some sets of the second cache have too many
+ * of them, and a panel that would fit falls out. Source: lowering-and-codegen 7.6.
  */
 #define _GNU_SOURCE /* NOLINT: MAP_ANONYMOUS, madvise */
 #include "moonloop/codegen/runtime/runtime.h"
@@ -19,7 +21,7 @@ enum {
     LINE = 64,
     PAGE = 4096,
     BIG = 1 << 20,
-    HUGE_FROM = 4 << 20,
+    HUGE_FROM = 1 << 18,
     HUGE_PAGE = 2 << 20,
     MAX_UNUSED = 32
 };
@@ -84,7 +86,7 @@ static Block *take_unused(size_t need)
     Block **best = NULL, *b;
 
     for (Block **p = &unused; *p; p = &(*p)->next)
-        if ((*p)->room >= need && (*p)->room / 4 <= need + PAGE &&
+        if ((*p)->room >= need && (*p)->room / 8 <= need + PAGE &&
             (!best || (*p)->room < (*best)->room))
             best = p;
     if (best == NULL)
@@ -95,35 +97,57 @@ static Block *take_unused(size_t need)
     return b;
 }
 
+/* What lies around the n bytes at the first multiple of a huge page is given back. */
+static Block *align_pages(char *at, size_t n)
+{
+    size_t before = (size_t)(-(uintptr_t)at % HUGE_PAGE);
+
+    if (before > 0)
+        munmap(at, before);
+    if (before < HUGE_PAGE)
+        munmap(at + before + n, HUGE_PAGE - before);
+    return (Block *)(at + before);
+}
+
 /* NULL: over the limit, or the system has none. */
-static Block *map_pages(size_t n)
+static Block *map_pages(size_t n, bool aligned)
 {
     uint64_t cap = atomic_load(&limit), before = atomic_fetch_add(&held, n);
-    Block *b = MAP_FAILED;
+    void *b = MAP_FAILED;
 
     if (cap == 0 || (before <= cap && n <= cap - before))
-        b = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        b = mmap(NULL, aligned ? n + HUGE_PAGE : n, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (b != MAP_FAILED)
-        return b;
+        return aligned ? align_pages(b, n) : b;
     atomic_fetch_sub(&held, n);
     return NULL;
 }
 
-static Block *map_block(size_t need)
+static Block *map_units(size_t need, size_t unit)
 {
-    size_t unit = need >= HUGE_FROM ? HUGE_PAGE : PAGE;
     size_t n = (need + sizeof(Block) + unit - 1) / unit * unit;
-    Block *b = n >= need ? map_pages(n) : NULL;
+    Block *b = n >= need ? map_pages(n, unit == HUGE_PAGE) : NULL;
 
-    if (b == NULL && n >= need && unused) { /* what is kept for later counts too */
-        ml_workspace_release();
-        b = map_pages(n);
-    }
     if (b == NULL)
         return NULL;
     if (unit == HUGE_PAGE)
         madvise(b, n, MADV_HUGEPAGE);
     *b = (Block){.room = n - sizeof *b, .mapped = n};
+    return b;
+}
+
+/* Huge pages where the limit leaves room for them. */
+static Block *map_block(size_t need)
+{
+    Block *b = need >= HUGE_FROM ? map_units(need, HUGE_PAGE) : NULL;
+
+    if (b == NULL)
+        b = map_units(need, PAGE);
+    if (b == NULL && unused) { /* what is kept for later counts too */
+        ml_workspace_release();
+        b = map_units(need, PAGE);
+    }
     return b;
 }
 

@@ -56,6 +56,28 @@ static void from_1_mib_on_data_begins_in_the_first_lines_of_a_page(void **state)
     }
 }
 
+static void a_block_of_huge_pages_is_used_again(void **state)
+{
+    char *first = take(MB / 4, 64);
+
+    (void)state;
+    ml_workspace_free(first);
+    for (int k = 0; k < 40; k++) {
+        char *p = take(MB / 4, 64);
+
+        assert_true(p >= first - 16 * 64 && p <= first + 16 * 64);
+        ml_workspace_free(p);
+    }
+}
+
+static void a_limit_below_a_huge_page_leaves_small_ones(void **state)
+{
+    (void)state;
+    ml_workspace_set_limit(MB);
+    ml_workspace_free(take(MB / 2, 64));
+    assert_null(ml_workspace_alloc(MB, 64));
+}
+
 static void buffers_of_equal_size_begin_in_16_different_lines(void **state)
 {
     void *p[16];
@@ -237,6 +259,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(blocks_are_aligned_to_64_and_to_what_is_asked),
         TEST(from_1_mib_on_data_begins_in_the_first_lines_of_a_page),
+        TEST(a_block_of_huge_pages_is_used_again),
+        TEST(a_limit_below_a_huge_page_leaves_small_ones),
         TEST(buffers_of_equal_size_begin_in_16_different_lines),
         TEST(a_freed_block_is_used_again),
         TEST(blocks_do_not_overlap_in_any_order_of_freeing),
