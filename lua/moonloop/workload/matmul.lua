@@ -71,7 +71,8 @@ end
 
 base.family { name = "GMM", about = "batched matrix product",
     builder = "batch_matmul", batch = "b", set = "paper8", rows = base.rows({ "b", "n", "m", "k" }, {
-    { 1, 128, 128, 128 }, { 1, 512, 32, 512 }, { 1, 512, 512, 512 }, { 1, 1024, 1024, 1024 } }) }
+    { 1, 128, 128, 128 }, { 1, 512, 32, 512 }, { 1, 512, 512, 512 }, { 1, 1024, 1024, 1024 } }),
+    extended = base.rows({ "b", "n", "m", "k" }, { { 1, 256, 256, 256 }, { 1, 2048, 2048, 2048 }, { 1, 4096, 4096, 4096 } }) }
 base.family { name = "DBR", about = "dense layer: product, bias, relu",
     builder = "dense_relu", set = "ops", rows = base.rows({ "m", "n", "k" }, {
     { 128, 4096, 1024 }, { 128, 3072, 768 }, { 512, 512, 512 }, { 1024, 1024, 1024 } }) }

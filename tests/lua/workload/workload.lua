@@ -268,7 +268,7 @@ end)
 
 test("every listed workload is built, the extended ones too", function()
     local list = w.list(nil, true)
-    assert(#list == #w.list() + 10 + 12 + 12 + 11 + 12 + 9 + 4 + 2 + 1, #list)
+    assert(#list == #w.list() + 10 + 12 + 12 + 11 + 12 + 9 + 4 + 2 + 1 + 3, #list)
     for _, id in ipairs(list) do assert(w(id).id == id) end
     assert(#w.list("^GMM") == 4)
     assert(w("GMM-2.f16").main.buffers.X.dtype == "float16")
