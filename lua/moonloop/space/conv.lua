@@ -160,7 +160,7 @@ end
 
 -- how: pack (panels of weights are copied first), order ("panels": each panel with all rows;
 -- "rows": rows outermost), consumer (an elementwise block computed with each tile).
-local function tiled(s, name, f, a, tiles, lanes, threads, how)
+local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
     local b = s:get_block(name)
     local acc = not how.consumer and s:reindex(b, { "write", 0 })
     local panel = how.pack and s:cache_read(b, a.at - 1, "global")
@@ -201,6 +201,10 @@ local function tiled(s, name, f, a, tiles, lanes, threads, how)
     s:vectorize(il[#il])
     for k = n_outer + 1, #il - 1 do s:unroll(il[k]) end
 
+    -- lines of weights that come from far away are asked for two steps ahead
+    if not panel and a.weights.elements * facts.bytes(a.weights.dtype) > target.l2 then
+        s:annotate(reduced[#reduced], "prefetch", { { buffer = a.weights.buffer, distance = 2 } })
+    end
     local outer = {}
     if how.order == "panels" then
         add_all(outer, t.shared)
@@ -241,21 +245,24 @@ function conv.sketches(list, program, target, threads)
                 end)
             end
             how.consumer = consumer
-            tiled(s, name, f, a, tiles, lanes, threads, how)
+            tiled(s, name, f, a, tiles, lanes, target, threads, how)
         end
     end
-    -- a copy pays where many tiles read it, and lines of the weights lie far apart
+    -- a copy pays where many tiles read it, and lines of the weights lie far apart; where they
+    -- come from beyond the second cache, for two
     local tile = tiles[1]
     local width = tile % 100 * lanes
     local panels = (f.iters[a.v].extent + width - 1) // width * product(f, a.shared)
-    local pays = panels > 1 and product(f, a.rows) >= 10 * (tile // 10000) * (tile // 100 % 100)
+    local bytes = a.weights.elements * facts.bytes(a.weights.dtype)
+    local passes = bytes > target.l2 and 2 or 10
+    local pays = panels > 1 and product(f, a.rows) > (passes - 1) * (tile // 10000) * (tile // 100 % 100)
     local copied = { "panels of weights, copied", { pack = true, order = "panels" } }
     local in_place = { "panels of weights", { order = "panels" } }
     local by_rows = { "rows of the image", { order = "rows" } }
     local kinds = pays and { copied, in_place, by_rows } or { in_place, by_rows, copied }
     -- few weights stay in a near cache whatever the order: lines of the image are read once
     local lines = product(f, a.rows) // f.iters[a.w].extent
-    local few = a.weights.elements * facts.bytes(a.weights.dtype) <= 256 << 10 and lines >= 4 * threads
+    local few = bytes <= 256 << 10 and lines >= 4 * threads
     if few or (panels < 2 * threads and panels % threads ~= 0) then kinds = { by_rows, in_place, copied } end
     for _, k in ipairs(kinds) do facts.sketch(list, program, k[1], whole(k[2])) end
     list.known = true

@@ -64,6 +64,16 @@ test("lines of the image are vectors where a pixel has few results", function()
     end
 end)
 
+test("weights beyond the second cache are copied for two tiles, and asked for ahead in place", function()
+    local p = w.conv2d { h = 5, w = 5, ci = 256, co = 256, k = 3 }
+    local names, ahead = is_right(p, 2, 1), 0
+    for _, sketch in ipairs(moon.space.sketches(p, { threads = 2 })) do
+        if sketch.schedule:script():find('"prefetch": [{"buffer": "W", "distance": 2}]', 1, true) then ahead = ahead + 1 end
+    end
+    local far = 4 * 9 * 256 * 256 > moon.machine().caches.L2
+    assert(ahead == (far and 2 or 0) and names[1] == "panels of weights", ahead .. " " .. names[1])
+end)
+
 test("windows over channels by themselves", function()
     local first = {}
     for k, p in ipairs { w.depthwise { h = 9, w = 10, c = 32, k = 3, p = 1 }, w.depthwise { h = 11, w = 9, c = 48, k = 3, s = 2, p = 1, n = 2 },
