@@ -109,6 +109,12 @@ test("windows of images, plain, packed, requantised", function()
     bytes(w { h = 3, w = 4, ci = 32, co = 32, k = 1, packed = true, rq = true })
 end)
 
+test("few weights: results are written line by line", function()
+    if not has.bytes then return print("skip: no dot products of bytes") end
+    local list = moon.space.sketches(moon.workload.quantized_conv2d { h = 24, w = 24, ci = 16, co = 256, k = 1 }, { threads = 2 })
+    assert(list[1].name == "dot products of 4, rows", list[1].name)
+end)
+
 -- Sums of products of two operands, by letters; the other operand may lie any way.
 local function product(spec, size, a_type, b_type, acc)
     local a, b, c = spec:match("(%a*),(%a*)%->(%a*)")
