@@ -137,7 +137,7 @@ local function ways(f, p, target, threads)
         end
     end
     -- panels that the second cache cannot keep stay in the third, many of them for each row
-    local large = p.depth * (tile % 1000) * lanes * facts.bytes(p.right.dtype) > 1 << 19
+    local large = p.depth * (tile % 1000) * lanes * facts.bytes(p.right.dtype) * 4 > target.l2 * 3
     if p.n % (2 * lanes) == 0 and p.n >= 32 * lanes then add(true, "panels", turned, large and -1 or 9, 2 * lanes) end
     table.sort(list, function(a, b) return a.rank < b.rank end)
     return list
