@@ -37,7 +37,7 @@ CONFIG  := $(if $(SAN),san-$(subst $(comma),-,$(SAN)),release)$(if $(filter 1,$(
 OUT     := $(BUILD)/$(CCNAME)-$(CONFIG)
 
 # These goals start a make of their own, or compile nothing: they must work before anything is installed.
-LIGHT   := help clean test check demo bench bench-compile bench-kernels rivals fuzz fuzz-space races golden cov lint tidy format format-check doc \
+LIGHT   := help clean test check demo bench bench-compile bench-forms bench-kernels rivals fuzz fuzz-space races golden cov lint tidy format format-check doc \
            dist uninstall deps
 HEAVY   := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
 

@@ -5,7 +5,13 @@
 RIVALS_FOLDER ?= $(BUILD)/rivals
 RIVALS        ?= openblas,onednn,torch
 SET           ?= suite
-.PHONY: bench-kernels run-bench-kernels rivals
+# `make bench-forms`: candidates a second that features and scores are worked out for, from closed forms.
+.PHONY: bench-kernels run-bench-kernels bench-forms run-bench-forms rivals
+bench-forms:
+	@sh scripts/install-deps.sh build
+	@$(SUBMAKE) run-bench-forms
+run-bench-forms: $(OUT)/tests/bench/bench_forms
+	@$<
 bench-kernels:
 	@sh scripts/install-deps.sh build
 	@$(SUBMAKE) run-bench-kernels

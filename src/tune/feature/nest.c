@@ -38,9 +38,25 @@ static ml_Sum sum_of(ml_Num base, const Terms *t)
     return (ml_Sum){.ok = true, .base = base, .n = (uint32_t)t->n, .v = t->v};
 }
 
-static ml_Sum not_affine(const ml_Sum *a, const ml_Sum *b)
+bool ml_sum_uses(const ml_Sum *a, uint32_t axis)
 {
-    return (ml_Sum){.deps = (a ? a->deps : 0) | (b ? b->deps : 0)};
+    for (uint32_t k = 0; k < a->n; k++)
+        if (a->v[k].axis == axis)
+            return true;
+    return false;
+}
+
+/* What both depend on. */
+static ml_Sum not_affine(ml_Nest *n, const ml_Sum *a, const ml_Sum *b)
+{
+    Terms t = {0};
+
+    for (uint32_t k = 0; k < a->n; k++)
+        ml_push(n->cx, &t, a->v[k]);
+    for (uint32_t k = 0; b && k < b->n; k++)
+        if (!ml_sum_uses(a, b->v[k].axis))
+            ml_push(n->cx, &t, b->v[k]);
+    return (ml_Sum){.base = ml_form_const(n->f, 0), .n = (uint32_t)t.n, .v = t.v};
 }
 
 ml_Sum ml_sum_const(ml_Nest *n, double v)
@@ -72,7 +88,7 @@ ml_Sum ml_sum_add(ml_Nest *n, const ml_Sum *a, const ml_Sum *b, ml_Num times)
     Terms t = {0};
 
     if (!a->ok || !b->ok)
-        return not_affine(a, b);
+        return not_affine(n, a, b);
     for (uint32_t k = 0; k < a->n; k++)
         ml_push(n->cx, &t, a->v[k]);
     for (uint32_t k = 0; k < b->n; k++) {
@@ -169,10 +185,10 @@ static ml_Sum digit_of(ml_Nest *n, const ml_Sum *a, ml_Num lo, ml_Num ext)
     for (uint32_t k = 0; k < a->n && positive; k++)
         positive = ml_form_holds(f, ml_form_le(f, zero, a->v[k].coef));
     if (!positive)
-        return not_affine(a, NULL);
+        return not_affine(n, a, NULL);
     if (!ml_form_is(f, lo, 1)) {
         if (!divide(n, &x, lo, &high, &low))
-            return not_affine(a, NULL);
+            return not_affine(n, a, NULL);
         x = high;
     }
     if (ml_form_is(f, ext, 0))
@@ -183,7 +199,7 @@ static ml_Sum digit_of(ml_Nest *n, const ml_Sum *a, ml_Num lo, ml_Num ext)
         ml_push(n->cx, &all, x.v[k]);
     if (ml_form_holds(f, ml_form_lt(f, greatest(n, &all, x.base), ext)))
         return x;
-    return divide(n, &x, ext, &high, &low) ? low : not_affine(a, NULL);
+    return divide(n, &x, ext, &high, &low) ? low : not_affine(n, a, NULL);
 }
 
 /* Digits of one loop that lie side by side are one. */
@@ -234,51 +250,50 @@ static ml_Sum put_digits(ml_Nest *n, const ml_Term *x, const ml_Sum *value)
     return top ? *value : digit_of(n, value, x->lo, x->ext);
 }
 
+/* The terms of other axes. */
+static bool without(ml_Nest *n, const ml_Sum *a, uint32_t axis, Terms *out)
+{
+    for (uint32_t k = 0; k < a->n; k++)
+        if (a->v[k].axis != axis)
+            ml_push(n->cx, out, a->v[k]);
+    return out->n < a->n;
+}
+
 ml_Sum ml_sum_put(ml_Nest *n, const ml_Sum *a, uint32_t axis, const ml_Sum *value)
 {
     Terms t = {0};
-    bool there = false;
 
-    for (uint32_t k = 0; k < a->n; k++) {
-        if (a->v[k].axis != axis)
-            ml_push(n->cx, &t, a->v[k]);
-        else
-            there = true;
-    }
-    if (!a->ok || !there)
+    if (!without(n, a, axis, &t))
         return *a;
     ml_Sum out = sum_of(a->base, &t);
 
+    if (!a->ok)
+        return not_affine(n, &out, value);
     for (uint32_t k = 0; k < a->n; k++)
         if (a->v[k].axis == axis) {
             ml_Sum d = put_digits(n, &a->v[k], value);
 
             out = ml_sum_add(n, &out, &d, a->v[k].coef);
-            if (!out.ok)
-                return out;
         }
     return out;
 }
 
 ml_Sum ml_sum_loops(ml_Nest *n, const ml_Sum *a)
 {
-    ml_Sum out = {.ok = true, .base = a->base};
+    ml_Sum out = {.ok = a->ok, .base = a->base};
 
-    if (!a->ok)
-        return *a;
     for (uint32_t k = 0; k < a->n; k++) {
         const ml_NestAxis *x = &n->axes.v[a->v[k].axis];
-        ml_Sum one = {.ok = true, .base = ml_form_const(n->f, 0), .n = 1, .v = &a->v[k]};
+        ml_Sum part = {.ok = true, .base = ml_form_const(n->f, 0), .n = 1, .v = &a->v[k]};
+        ml_Num times = ml_form_const(n->f, 1);
 
         if (x->iter) {
-            ml_Sum value = ml_sum_loops(n, &x->value);
-            ml_Sum d = put_digits(n, &a->v[k], &value);
-
-            out = ml_sum_add(n, &out, &d, a->v[k].coef);
-        } else
-            out = ml_sum_add(n, &out, &one, ml_form_const(n->f, 1));
-        if (!out.ok)
-            return out;
+            part = ml_sum_loops(n, &x->value);
+            times = a->v[k].coef;
+            if (a->ok)
+                part = put_digits(n, &a->v[k], &part);
+        }
+        out = out.ok ? ml_sum_add(n, &out, &part, times) : not_affine(n, &out, &part);
     }
-    return joined(n, &out);
+    return out.ok ? joined(n, &out) : out;
 }

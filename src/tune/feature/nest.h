@@ -17,8 +17,7 @@ typedef struct ml_Term {
 } ml_Term;
 
 typedef struct ml_Sum {
-    bool ok;       /* else it is not affine */
-    uint64_t deps; /* not ok: bit min(depth, 63) of each loop that it depends on */
+    bool ok; /* else it is not affine: the axes of its terms move it, somehow */
     ml_Num base;
     uint32_t n;
     const ml_Term *v;
@@ -102,6 +101,8 @@ ml_Sum ml_sum_const(ml_Nest *n, double v);
 ml_Sum ml_sum_axis(ml_Nest *n, uint32_t axis);
 /* a + times * b. */
 ml_Sum ml_sum_add(ml_Nest *n, const ml_Sum *a, const ml_Sum *b, ml_Num times);
+/* Whether a term is of the axis. */
+bool ml_sum_uses(const ml_Sum *a, uint32_t axis);
 /* The same over loops alone. */
 ml_Sum ml_sum_loops(ml_Nest *n, const ml_Sum *a);
 /* With a sum in place of an axis. */

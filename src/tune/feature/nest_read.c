@@ -14,6 +14,7 @@ typedef struct Read {
     ml_Nest *n;
     ml_LinearEnv env;
     ML_VEC(uint32_t) axis_of; /* of an axis of env; ML_NO_AXIS */
+    ML_VEC(uint32_t) around;  /* the loops around */
     ml_Map *buffers;          /* uid -> 1 + position */
     ml_Map *views;            /* uid -> const ml_Match * */
     const ml_Func *func;
@@ -21,26 +22,76 @@ typedef struct Read {
 
 /* ---------------------------------------------------------------- indices */
 
-static ml_Sum sum_of(Read *r, const ml_Linear *l)
+/* The axis of an atom; ML_NO_AXIS: it is of a size, or counts lanes. */
+static uint32_t axis_at(Read *r, const ml_Atom *a)
+{
+    if (a->size)
+        return ML_NO_AXIS;
+    while (r->axis_of.n < r->env.axes.n)
+        ml_push(r->n->cx, &r->axis_of, ML_NO_AXIS);
+    return r->axis_of.v[a->axis];
+}
+
+typedef struct Movers { /* the axes that an expression depends on */
+    Read *r;
+    ML_VEC(ml_Term) v;
+} Movers;
+
+static void add_mover(Movers *m, uint32_t axis)
+{
+    ml_Num one = ml_form_const(m->r->n->f, 1);
+
+    for (size_t k = 0; k < m->v.n; k++)
+        if (m->v.v[k].axis == axis)
+            return;
+    ml_push(m->r->n->cx, &m->v, ((ml_Term){axis, one, one, one}));
+}
+
+/* By a name for something that is not affine any loop around may move it. */
+static bool look_mover(const ml_Expr *e, void *user)
+{
+    Movers *m = user;
+    const ml_Linear *l =
+        e->kind == ML_EXPR_VAR ? ml_map_get(m->r->env.vars, e->as.var->uid) : NULL;
+
+    for (uint32_t k = 0; l && l->ok && k < l->n; k++)
+        if (axis_at(m->r, &l->v[k]) != ML_NO_AXIS)
+            add_mover(m, axis_at(m->r, &l->v[k]));
+    for (uint32_t k = 0; l && !l->ok && k < m->r->around.n; k++)
+        add_mover(m, m->r->around.v[k]);
+    return true;
+}
+
+/* e NULL: nobody knows what it is. */
+static ml_Sum not_affine(Read *r, const ml_Expr *e)
+{
+    Movers m = {.r = r};
+
+    if (e)
+        ml_expr_visit(e, look_mover, &m);
+    for (uint32_t k = 0; !e && k < r->around.n; k++)
+        add_mover(&m, r->around.v[k]);
+    return (ml_Sum){.base = ml_form_const(r->n->f, 0), .n = (uint32_t)m.v.n, .v = m.v.v};
+}
+
+static ml_Sum sum_of(Read *r, const ml_Linear *l, const ml_Expr *e)
 {
     ml_Forms *f = r->n->f;
-    ml_Sum s = {.ok = l->ok, .deps = l->deps};
+    ml_Sum s = {.ok = l->ok};
     ml_Term *v;
 
     if (!l->ok)
-        return s;
+        return not_affine(r, e);
     v = ML_ARRAY(r->n->cx, ml_Term, l->n + 1);
     for (uint32_t k = 0; k < l->n; k++) {
         const ml_Atom *a = &l->v[k];
 
         if (a->size) /* stays as it is */
             continue;
-        while (r->axis_of.n < r->env.axes.n)
-            ml_push(r->n->cx, &r->axis_of, ML_NO_AXIS);
-        if (a->ext == ML_OPEN || r->axis_of.v[a->axis] == ML_NO_AXIS)
-            return (ml_Sum){.deps = l->deps};
+        if (a->ext == ML_OPEN || axis_at(r, a) == ML_NO_AXIS)
+            return not_affine(r, e);
         v[s.n++] =
-            (ml_Term){r->axis_of.v[a->axis], ml_form_const(f, (double)a->lo),
+            (ml_Term){axis_at(r, a), ml_form_const(f, (double)a->lo),
                       ml_form_const(f, (double)a->ext), ml_form_const(f, (double)a->coef)};
     }
     s.base = ml_form_const(f, (double)l->base);
@@ -104,10 +155,10 @@ static ml_NestAccess access_of(Read *r, const ml_Buffer *b, const ml_Expr *const
     for (size_t d = 0; d < b->rank && d < n; d++) {
         ml_Linear l = ml_linear(&r->env, index[d]);
 
-        dims[d] = sum_of(r, &l);
+        dims[d] = sum_of(r, &l, index[d]);
     }
     for (size_t d = n; d < b->rank; d++)
-        dims[d] = (ml_Sum){.deps = UINT64_MAX};
+        dims[d] = not_affine(r, NULL);
     return a;
 }
 
@@ -247,7 +298,9 @@ static void walk_for(Read *r, ml_NestNode *up, uint32_t depth, const ml_For *f)
 
     node->kind = ML_NEST_LOOP;
     node->axis = (uint32_t)r->n->axes.n - 1;
+    ml_push(r->n->cx, &r->around, node->axis);
     walk(r, node, depth + 1, f->body);
+    r->around.n--;
 }
 
 static void take_iter(Read *r, ml_NestBlock *b, uint32_t depth, const ml_Iter *it)
@@ -256,7 +309,7 @@ static void take_iter(Read *r, ml_NestBlock *b, uint32_t depth, const ml_Iter *i
     bool known = ml_is_const_int(it->extent) && ml_is_int(it->min, 0) && value.ok;
     ml_NestAxis axis = {.uid = it->var->uid, .iter = true, .kind = it->kind};
 
-    axis.value = sum_of(r, &value);
+    axis.value = sum_of(r, &value, it->value);
     if (!known || !axis.value.ok) {
         b->plain = false;
         bind(r, it->var, &value);

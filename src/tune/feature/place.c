@@ -34,15 +34,11 @@ static void each_use(Place *p, const Stores *stores, UseFn *fn)
     }
 }
 
-static bool moves_with(const ml_Sum *dims, uint32_t rank, uint32_t axis, size_t depth)
+static bool moves_with(const ml_Sum *dims, uint32_t rank, uint32_t axis)
 {
-    for (uint32_t d = 0; d < rank; d++) {
-        if (!dims[d].ok && (dims[d].deps >> (depth < 63 ? depth : 63)) & 1)
+    for (uint32_t d = 0; d < rank; d++)
+        if (ml_sum_uses(&dims[d], axis))
             return true;
-        for (uint32_t k = 0; k < dims[d].n; k++)
-            if (dims[d].v[k].axis == axis)
-                return true;
-    }
     return false;
 }
 
@@ -65,7 +61,7 @@ static void find_depth(Place *p, const StoreAt *at, const ml_Sum *dims)
         carries |= at->s->loads[m].buffer == p->buffer;
     carries &= at->s->to.buffer == p->buffer;
     for (k = 0; carries && k < p->depth; k++)
-        if (!moves_with(dims, p->n->buffers.v[p->buffer].rank, at->loops[k], k) &&
+        if (!moves_with(dims, p->n->buffers.v[p->buffer].rank, at->loops[k]) &&
             ml_form_holds(
                 f, ml_form_lt(f, ml_form_const(f, 1), p->n->axes.v[at->loops[k]].extent)))
             p->depth = k;

@@ -27,9 +27,7 @@ static void move_of(const Row *r, const ml_Sum *s, uint32_t axis, size_t depth,
     *uses = feature_const(r, 0);
     *by = none;
     if (!s->ok) { /* not affine: it moves, nobody knows how */
-        bool any = (s->deps >> (depth < 63 ? depth : 63)) & 1;
-
-        *uses = any ? r->more[depth] : *uses;
+        *uses = ml_sum_uses(s, axis) ? r->more[depth] : *uses;
         return;
     }
     for (uint32_t k = 0; k < s->n; k++) {
@@ -80,7 +78,7 @@ static void widen(const Row *r, const ml_Sum *s, size_t depth, Span *span)
     ml_Forms *f = r->f;
     ml_Num zero = feature_const(r, 0), one = feature_const(r, 1);
 
-    for (uint32_t k = 0; k < s->n; k++) {
+    for (uint32_t k = 0; s->ok && k < s->n; k++) {
         if (s->v[k].axis != r->loops[depth])
             continue;
         ml_Num by = ml_form_mul(f, s->v[k].coef, ml_form_sub(f, s->v[k].ext, one));
@@ -95,27 +93,27 @@ static ml_Num extent_of(const Row *r, const Use *u, uint32_t d, const Span *span
                         size_t depth)
 {
     ml_Forms *f = r->f;
+    ml_Num whole = feature_const(r, 0), size = feature_const(r, 1);
     Span all = {0};
-    bool any = false, whole = false;
+    bool any = false;
 
     for (size_t m = 0; m < u->sites.n; m++) {
         const ml_Sum *s = &u->sites.v[m].dims[d];
 
         if (!s->ok) {
-            whole |= depth < 64 && (s->deps >> depth) != 0;
+            for (size_t k = depth; k < r->n_loops; k++)
+                if (ml_sum_uses(s, r->loops[k]))
+                    whole = ml_form_max(f, whole, r->more[k]);
             continue;
         }
         all.lo = any ? ml_form_min(f, all.lo, spans[m].lo) : spans[m].lo;
         all.hi = any ? ml_form_max(f, all.hi, spans[m].hi) : spans[m].hi;
         any = true;
     }
-    if (whole)
-        return u->shape[d];
-    if (!any)
-        return feature_const(r, 1);
-    return ml_form_min(f,
-                       ml_form_add(f, ml_form_sub(f, all.hi, all.lo), feature_const(r, 1)),
-                       u->shape[d]);
+    if (any)
+        size = ml_form_min(f, ml_form_add(f, ml_form_sub(f, all.hi, all.lo), size),
+                           u->shape[d]);
+    return ml_form_select(f, whole, u->shape[d], size);
 }
 
 static void sizes_of(Row *r, Use *u)

@@ -4,14 +4,6 @@
  */
 #include "moonloop/tune/symbolic/symbolic_impl.h"
 
-static bool uses(const ml_Sum *a, uint32_t axis)
-{
-    for (uint32_t k = 0; k < a->n; k++)
-        if (a->v[k].axis == axis)
-            return true;
-    return false;
-}
-
 static ml_NestAccess copy_access(Sym *s, const ml_NestAccess *a, const ml_NestBlock *from,
                                  const uint32_t *to)
 {
@@ -96,7 +88,7 @@ bool ml_sym_decompose_reduction(Sym *s)
         for (uint32_t k = 0; k < b->n_iters; k++) {
             const ml_NestAxis *a = &s->n.axes.v[b->iters[k]];
 
-            kept |= a->kind == ML_ITER_SPATIAL && uses(&a->value, p->axis);
+            kept |= a->kind == ML_ITER_SPATIAL && ml_sum_uses(&a->value, p->axis);
         }
         if (kept && n < ML_COUNT(inside))
             inside[n++] = p->axis; /* innermost first */
