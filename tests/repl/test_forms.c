@@ -100,7 +100,9 @@ static void forms_are_what_replays_give(void **state)
     Sum sum = {0};
 
     (void)state;
-    check_sets(sets ? sets : "suite", getenv("ML_QUICK") ? 12 : 40, &sum);
+    check_sets(sets ? sets : "suite", getenv("ML_QUICK") ? 8 : 40, &sum);
+    if (sets == NULL) /* most of them have forms that hold */
+        assert_true(10 * (sum.without_forms + sum.mismatched) <= sum.sketches);
 }
 
 int main(void)

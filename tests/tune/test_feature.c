@@ -37,7 +37,7 @@ static Read read_text(const char *text)
     assert_non_null(p.mod);
     ml_forms_init(&r.f, r.cx);
     ml_forms_at(&r.f, NULL);
-    ml_nest_read(&r.n, r.cx, &r.f, p.mod->funcs[0]);
+    ml_nest_read(&r.n, r.cx, &r.f, p.mod->funcs[0], false);
     assert_true(ml_features(&r.n, &target, &r.rows));
     return r;
 }

@@ -44,7 +44,7 @@ static void row_of(ml_Ctx *cx, const char *loops, float *out)
     assert_non_null(p.mod);
     ml_forms_init(&f, cx);
     ml_forms_at(&f, NULL);
-    ml_nest_read(&n, cx, &f, p.mod->funcs[0]);
+    ml_nest_read(&n, cx, &f, p.mod->funcs[0], false);
     assert_true(ml_features(&n, &target, &rows));
     assert_int_equal(rows.n, 1);
     for (size_t k = 0; k < ML_FEATURES; k++)

@@ -75,6 +75,40 @@ static const char guarded[] =
     "[\"Parallel\", [\"l13\"], [], []]],"
     "[[4, 0], [6, 0], [8, [8, 1]]]]";
 
+/* The result staged after the tiling, an operand too, both moved into the tiles. */
+static const char staged[] =
+    "[[[\"GetBlock\", [], [\"C\", \"mm\"], [\"b0\"]],"
+    "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]],"
+    "[\"SamplePerfectTile\", [\"l1\"], [2, 64], [\"v4\", \"v5\"]],"
+    "[\"Split\", [\"l1\", \"v4\", \"v5\"], [true, false], [\"l6\", \"l7\"]],"
+    "[\"SamplePerfectTile\", [\"l2\"], [3, 64], [\"v8\", \"v9\", \"v10\"]],"
+    "[\"Split\", [\"l2\", \"v8\", \"v9\", \"v10\"], [true, false], [\"l11\", \"l12\", "
+    "\"l13\"]],"
+    "[\"SamplePerfectTile\", [\"l3\"], [2, 64], [\"v14\", \"v15\"]],"
+    "[\"Split\", [\"l3\", \"v14\", \"v15\"], [true, false], [\"l16\", \"l17\"]],"
+    "[\"Reorder\", [\"l6\", \"l11\", \"l16\", \"l12\", \"l17\", \"l7\", \"l13\"], [], []],"
+    "[\"CacheWrite\", [\"b0\"], [0, \"global\"], [\"b20\"]],"
+    "[\"ReverseComputeAt\", [\"b20\", \"l11\"], [true, -1], []],"
+    "[\"CacheRead\", [\"b0\", []], [1, \"global\"], [\"b21\"]],"
+    "[\"ComputeAt\", [\"b21\", \"l16\"], [true, -1], []],"
+    "[\"DecomposeReduction\", [\"b0\", \"l16\"], [], [\"b24\"]],"
+    "[\"Vectorize\", [\"l13\"], [], []],"
+    "[\"Parallel\", [\"l6\"], [], []]],"
+    "[[2, [8, 4]], [4, [2, 4, 16]], [6, [64, 8]]]]";
+
+/* Partial sums of a reduction. */
+static const char parts[] =
+    "[[[\"GetBlock\", [], [\"C\", \"mm\"], [\"b0\"]],"
+    "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]],"
+    "[\"SamplePerfectTile\", [\"l3\"], [2, 64], [\"v4\", \"v5\"]],"
+    "[\"Split\", [\"l3\", \"v4\", \"v5\"], [true, false], [\"l6\", \"l7\"]],"
+    "[\"RFactor\", [\"l7\"], [2], [\"b8\"]],"
+    "[\"GetLoops\", [\"b8\"], [], [\"l9\", \"l10\", \"l11\", \"l12\"]],"
+    "[\"ComputeAt\", [\"b8\", \"l2\"], [true, -1], []],"
+    "[\"GetLoops\", [\"b8\"], [], [\"l13\", \"l14\", \"l15\", \"l16\", \"l17\", \"l18\"]],"
+    "[\"DecomposeReduction\", [\"b0\", \"l7\"], [], [\"b20\"]],"
+    "[\"Parallel\", [\"l1\"], [], []]], [[2, [16, 8]]]]";
+
 static const ml_FeatureTarget target = {.vector_bytes = 64,
                                         .registers = 32,
                                         .threads = 2,
@@ -232,6 +266,34 @@ static void what_passes_a_limit_is_not_valid(void **state)
     close_fix(&x);
 }
 
+static void later_copies_and_partial_sums(void **state)
+{
+    size_t n = getenv("ML_QUICK") ? 150 : 1000;
+    Fix x = open_fix(MATMUL(96, 128, 240), staged, &(ml_FormLimits){.body = 0});
+    Fix y = open_fix(MATMUL(96, 120, 64), parts, &(ml_FormLimits){.body = 0});
+    int64_t *d = calloc(n * 8, sizeof *d);
+    uint32_t r = 3;
+    ml_FormBatch b;
+
+    for (size_t k = 0; k < n; k++) {
+        draw_tile(&r, 96, 2, d + 7 * k);
+        draw_tile(&r, 240, 3, d + 7 * k + 2);
+        draw_tile(&r, 128, 2, d + 7 * k + 5);
+    }
+    ml_sketch_forms_rows(x.f, d, n, &b);
+    assert_null(ml_sketch_forms_stats(x.f)->why);
+    check_rows(&x, &b, d, n);
+    for (size_t k = 0; k < 16; k++)
+        draw_tile(&r, 120, 2, d + 2 * k);
+    ml_sketch_forms_rows(y.f, d, 16, &b);
+    assert_null(ml_sketch_forms_stats(y.f)->why);
+    assert_true(ml_sketch_forms_stats(y.f)->by_forms > 0);
+    check_rows(&y, &b, d, 16);
+    free(d);
+    close_fix(&x);
+    close_fix(&y);
+}
+
 /* A step that has no forms: each candidate is replayed, counted, and told. */
 static void without_forms_all_is_replayed(void **state)
 {
@@ -240,14 +302,14 @@ static void without_forms_all_is_replayed(void **state)
         "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]],"
         "[\"SampleCategorical\", [], [[2, 4], [0.5, 0.5]], [\"v4\"]],"
         "[\"Split\", [\"l3\", \"None\", \"v4\"], [true, false], [\"l5\", \"l6\"]],"
-        "[\"RFactor\", [\"l6\"], [2], [\"b7\"]]], [[2, 0]]]";
+        "[\"Blockize\", [\"l6\"], [true], [\"b7\"]]], [[2, 0]]]";
     const int64_t d[] = {0, 1, 1, 7}; /* the last is no candidate */
     Fix x = open_fix(MATMUL(32, 32, 32), trace, &(ml_FormLimits){.body = 0});
     const ml_FormStats *st = ml_sketch_forms_stats(x.f);
     ml_FormBatch b;
 
     ml_sketch_forms_rows(x.f, d, 4, &b);
-    assert_non_null(strstr(st->why, "rfactor"));
+    assert_non_null(strstr(st->why, "blockize"));
     assert_int_equal(st->by_replay, 4);
     assert_int_equal(st->by_forms, 0);
     assert_int_equal(st->illegal, 1);
@@ -262,6 +324,7 @@ int main(void)
         cmocka_unit_test(ten_thousand_vectors_of_a_matmul),
         cmocka_unit_test(guards_are_variants),
         cmocka_unit_test(what_passes_a_limit_is_not_valid),
+        cmocka_unit_test(later_copies_and_partial_sums),
         cmocka_unit_test(without_forms_all_is_replayed),
     };
 

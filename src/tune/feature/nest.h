@@ -57,6 +57,7 @@ typedef struct ml_NestStore {
     bool literal;                    /* what is stored is a number */
     float operations[ML_OPERATIONS]; /* in the value, indices left out */
     float fma;                       /* products that are added to something */
+    int top; /* the operation whose result it is; -1: of another kind */
 } ml_NestStore;
 
 typedef struct ml_NestBlock {
@@ -66,7 +67,7 @@ typedef struct ml_NestBlock {
     uint32_t *iters;    /* axes */
     bool plain;         /* iters from 0 on, nothing in it but stores: can be moved */
     bool guarded;       /* has a predicate */
-    ml_NestStore *init; /* or NULL */
+    ml_NestStore *init; /* of the first store below, where it is an init; or NULL */
 } ml_NestBlock;
 
 typedef struct ml_NestNode ml_NestNode;
@@ -89,8 +90,9 @@ typedef struct ml_Nest {
     bool opaque; /* calls that may do anything, loops without a number of trips, views */
 } ml_Nest;
 
-/* Reads a function; in cx, numbers in f. */
-void ml_nest_read(ml_Nest *n, ml_Ctx *cx, ml_Forms *f, const ml_Func *func);
+/* Reads a function; in cx, numbers in f. steps: steps are to follow, so that loops of one
+ * iteration stay in the bindings. */
+void ml_nest_read(ml_Nest *n, ml_Ctx *cx, ml_Forms *f, const ml_Func *func, bool steps);
 
 ml_NestNode *ml_nest_node(ml_Nest *n, ml_NestNode *parent); /* the last below parent */
 /* The loops around a node, outermost first; at most cap of them are stored. */

@@ -18,6 +18,7 @@ typedef struct Read {
     ml_Map *buffers;          /* uid -> 1 + position */
     ml_Map *views;            /* uid -> const ml_Match * */
     const ml_Func *func;
+    bool units; /* an axis of one iteration is none of those that stay at 0 */
 } Read;
 
 /* ---------------------------------------------------------------- indices */
@@ -90,9 +91,13 @@ static ml_Sum sum_of(Read *r, const ml_Linear *l, const ml_Expr *e)
             continue;
         if (a->ext == ML_OPEN || axis_at(r, a) == ML_NO_AXIS)
             return not_affine(r, e);
-        v[s.n++] =
-            (ml_Term){axis_at(r, a), ml_form_const(f, (double)a->lo),
-                      ml_form_const(f, (double)a->ext), ml_form_const(f, (double)a->coef)};
+        uint32_t axis = axis_at(r, a);
+        bool unit = r->env.axes.v[a->axis].trips == 2 &&
+                    ml_form_is(f, r->n->axes.v[axis].extent, 1);
+
+        v[s.n++] = (ml_Term){axis, ml_form_const(f, (double)a->lo),
+                             ml_form_const(f, unit ? 1 : (double)a->ext),
+                             ml_form_const(f, (double)a->coef)};
     }
     s.base = ml_form_const(f, (double)l->base);
     s.v = v;
@@ -113,6 +118,8 @@ static ml_Linear new_axis(Read *r, uint32_t depth, int64_t trips, const ml_NestA
     while (r->axis_of.n < r->env.axes.n)
         ml_push(r->n->cx, &r->axis_of, ML_NO_AXIS);
     ml_push(r->n->cx, &r->axis_of, (uint32_t)r->n->axes.n);
+    if (r->units && trips == 1)
+        trips = 2; /* else it would not be there; its extent is 1 all the same */
     ml_push(r->n->cx, &r->env.axes, ((ml_Axis){.depth = depth, .trips = trips}));
     ml_push(r->n->cx, &r->n->axes, *axis);
     return ml_linear_axis(&r->env, (uint32_t)r->env.axes.n - 1);
@@ -179,7 +186,8 @@ enum {
     OTHER_CALL,
     INTEGER = 7,
     LOGIC = 14,
-    CHOOSE
+    CHOOSE,
+    UNSEEN = -2
 };
 
 static bool look_value(const ml_Expr *e, void *user)
@@ -189,6 +197,8 @@ static bool look_value(const ml_Expr *e, void *user)
     int of = ml_dtype_is_float(t) ? 0 : INTEGER, at = -1;
 
     if (e->kind == ML_EXPR_LOAD) {
+        if (v->s->top == UNSEEN)
+            v->s->top = -1;
         ml_push(v->r->n->cx, &v->loads,
                 access_of(v->r, e->as.buffer, e->args, ml_load_rank(e)));
         return false;
@@ -233,6 +243,8 @@ static bool look_value(const ml_Expr *e, void *user)
     case ML_EXPR_LET:
     case ML_EXPR_KINDS: break;
     }
+    if (v->s->top == UNSEEN)
+        v->s->top = at;
     if (at >= 0)
         v->s->operations[at] += (float)e->type.lanes;
     return true;
@@ -252,6 +264,7 @@ static ml_NestStore *store_of(Read *r, const ml_Store *st)
 
     s->to = access_of(r, st->buffer, st->indices, st->n);
     s->literal = is_literal(st->value);
+    s->top = UNSEEN;
     ml_expr_visit(st->value, look_value, &v);
     s->n_loads = (uint32_t)v.loads.n;
     s->loads = v.loads.v;
@@ -338,12 +351,10 @@ static void walk_block(Read *r, ml_NestNode *up, uint32_t depth, const ml_Block 
         take_iter(r, nb, depth, &b->iters[k]);
     for (uint32_t k = 0; k < b->n_matches; k++)
         ml_map_set(r->n->cx, r->views, b->matches[k].target->uid, &b->matches[k]);
-    if (b->init && b->init->kind == ML_STMT_STORE)
-        nb->init = store_of(r, ml_as_store(b->init));
-    else if (b->init)
-        nb->plain = false;
     if (b->init)
         walk(r, node, depth, b->init);
+    if (node->kids.n == 1) /* one store, or the block is not plain */
+        nb->init = node->kids.v[0]->store;
     walk(r, node, depth, b->body);
     for (size_t k = 0; k < node->kids.n; k++)
         nb->plain &= node->kids.v[k]->kind == ML_NEST_STORE;
@@ -393,9 +404,9 @@ static void walk(Read *r, ml_NestNode *up, uint32_t depth, const ml_Stmt *s)
     }
 }
 
-void ml_nest_read(ml_Nest *n, ml_Ctx *cx, ml_Forms *f, const ml_Func *func)
+void ml_nest_read(ml_Nest *n, ml_Ctx *cx, ml_Forms *f, const ml_Func *func, bool steps)
 {
-    Read r = {.n = n, .func = func};
+    Read r = {.n = n, .func = func, .units = steps};
 
     *n = (ml_Nest){.cx = cx, .f = f};
     r.env.cx = cx;

@@ -41,7 +41,7 @@ int ml_sym_real_rows(ml_Schedule *start, const ml_Trace *t, const int64_t *d,
 
         ml_forms_init(&f, cx);
         ml_forms_at(&f, NULL);
-        ml_nest_read(&nest, cx, &f, ml_schedule_func(s));
+        ml_nest_read(&nest, cx, &f, ml_schedule_func(s), false);
         if (ml_features(&nest, target, &r)) {
             n = (int)r.n;
             for (size_t k = 0; k < r.n; k++)

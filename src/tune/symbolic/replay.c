@@ -268,6 +268,9 @@ static const struct {
     {"compute_at", ml_sym_compute_at},
     {"reverse_compute_at", ml_sym_reverse_compute_at},
     {"decompose_reduction", ml_sym_decompose_reduction},
+    {"rfactor", ml_sym_rfactor},
+    {"cache_write", ml_sym_cache_write},
+    {"cache_read", ml_sym_cache_read},
 };
 
 static bool step(Sym *s)
@@ -336,7 +339,7 @@ bool ml_sym_replay(Sym *s, ml_Ctx *cx, ml_Forms *f, ml_Schedule *start, const ml
     *fork = ml_schedule_fork_at(start, 0);
     if (!ml_trace_apply(*fork, &prefix, true, NULL, NULL, NULL))
         return ml_sym_no(s, "the steps before the first decision are not legal");
-    ml_nest_read(&s->n, cx, f, ml_schedule_func(*fork));
+    ml_nest_read(&s->n, cx, f, ml_schedule_func(*fork), true);
     if (s->n.open)
         return ml_sym_no(s, "sizes that are no numbers");
     s->vars = ML_ARRAY(cx, SymValue, ml_trace_n_vars(t) + 1u);

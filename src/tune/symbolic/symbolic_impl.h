@@ -54,6 +54,10 @@ size_t ml_sym_position(const ml_NestNode *node); /* among its siblings */
 void ml_sym_insert(Sym *s, ml_NestNode *parent, size_t at, ml_NestNode *node);
 void ml_sym_remove(ml_NestNode *node); /* and loops around it that are empty then */
 
+/* A buffer like another, with a name of its own, as the primitives would give it: features
+ * go by names where numbers are equal. Its position. */
+uint32_t ml_sym_new_buffer(Sym *s, uint32_t like, const char *between, const char *suffix);
+
 /* ---- the steps: one for each primitive */
 bool ml_sym_split(Sym *s);
 bool ml_sym_fuse(Sym *s);
@@ -63,6 +67,9 @@ bool ml_sym_annotate(Sym *s);
 bool ml_sym_compute_at(Sym *s);
 bool ml_sym_reverse_compute_at(Sym *s);
 bool ml_sym_decompose_reduction(Sym *s);
+bool ml_sym_rfactor(Sym *s);
+bool ml_sym_cache_write(Sym *s);
+bool ml_sym_cache_read(Sym *s);
 
 /* The whole: prefix of the trace on a fork of start, the rest on its nest. The fork in *fork
  * lives until the caller is done with names. false: s->why. */
