@@ -57,6 +57,7 @@ static ml_Job some_job(void)
         .timing = ML_TIMING_REPORT,
         .cold = true,
         .best = 0.25,
+        .checked = 0.5,
         .run_limit = 1.5,
         .memory_limit = 12345};
 }
@@ -139,7 +140,8 @@ static void jobs_and_results_come_back_as_they_were_written(void **state)
     assert_memory_equal(&k.target, &j.target, sizeof j.target);
     assert_true(k.code.opt == ML_OPT_O2 && k.code.fast_math && k.code.lines &&
                 !k.code.no_contract && !k.code.unaligned && k.code.threads == 3);
-    assert_true(k.want == 7 && k.timing == ML_TIMING_REPORT && k.cold && k.best == 0.25);
+    assert_true(k.want == 7 && k.timing == ML_TIMING_REPORT && k.cold && k.best == 0.25 &&
+                k.checked == 0.5);
     assert_true(k.run_limit == 1.5 && k.memory_limit == 12345 && set == 0);
     p.n = 0;
     ml_result_pack(&p, &r);

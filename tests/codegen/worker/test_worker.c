@@ -455,6 +455,35 @@ static void a_slow_kernel_may_take_its_limit_for_every_call(void **state)
     assert_true(x->r.n_samples >= 2);
 }
 
+static void a_checking_run_that_is_far_slower_is_timing_enough(void **state)
+{
+    Fix *x = *state;
+    ml_Job j;
+
+    NEED_WORKER();
+    make_set(x, 256, NULL);
+    j = job_of(x,
+               PROGRAM("    for r in range(100000):\n"
+                       "        for i in range(256):\n"
+                       "            C[i] = T.sin(C[i] + A[i])\n"),
+               CHECK | TIMES);
+    j.timing = ML_TIMING_TUNE;
+    j.best = 1e3; /* its own time is no reason */
+    j.checked = 1e-3;
+    assert_true(run_job(x, &j));
+    assert_true(x->r.given_up);
+    assert_int_equal(x->r.n_samples, 1);
+    assert_true(x->r.samples[0] == x->r.run_seconds && x->r.run_seconds > 0.005);
+    j.checked = 1e3;
+    assert_true(run_job(x, &j));
+    assert_false(x->r.given_up);
+    assert_true(x->r.n_samples >= 2);
+    j.timing = ML_TIMING_TURN; /* only a search gives up */
+    j.checked = 1e-3;
+    assert_true(run_job(x, &j));
+    assert_false(x->r.given_up);
+}
+
 static void compiling_has_a_limit_too(void **state)
 {
     Fix *x = *state;
@@ -879,6 +908,7 @@ int main(void)
         TEST(a_crash_in_a_parallel_loop_is_told_once),
         TEST(an_endless_loop_ends_at_its_limit),
         TEST(a_slow_kernel_may_take_its_limit_for_every_call),
+        TEST(a_checking_run_that_is_far_slower_is_timing_enough),
         TEST(compiling_has_a_limit_too),
         TEST(a_program_that_eats_memory_is_refused_in_one_line),
         TEST(a_worker_killed_while_idle_is_replaced_without_a_word),
