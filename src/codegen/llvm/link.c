@@ -257,7 +257,11 @@ ml_Linked *ml_llvm_link(ml_Codegen *c, ml_Ctx *cx, const void *object, size_t n)
     lib = take_dylib(ll, cx);
     if (lib == NULL)
         return NULL;
-    if ((mentions(object, n, "ml_parallel") && !ml_openmp_open(cx)) ||
+    bool parallel =
+        mentions(object, n, "ml_parallel") ||
+        mentions(object, n, "GOMP_parallel"); /* as C: objects of any compiler */
+
+    if ((parallel && !ml_openmp_open(cx)) ||
         ((mentions(object, n, "__extendhfsf2") || mentions(object, n, "__truncsfhf2") ||
           mentions(object, n, "__truncdfhf2")) &&
          !define_half(ll, cx, lib))) {
