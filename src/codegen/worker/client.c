@@ -28,7 +28,7 @@ extern char **environ;
 enum { SENT = 32, CHILD_FD = 3, TAIL = 400, WORDS = 64 << 10 };
 #define SEND_SECONDS  20.0 /* until a worker takes a job, at most */
 #define GRACE_SECONDS 5.0  /* that a worker is late with its own limits: a busy machine */
-#define GREET_SECONDS 5.0  /* until a process says that it is a worker */
+#define GREET_SECONDS 5    /* until a process says that it is a worker */
 
 typedef struct Sent { /* a set that the worker knows */
     uint64_t id, version;
@@ -313,24 +313,24 @@ static bool nonsense(ml_Worker *w, ml_Ctx *cx)
 /* A process that is no worker, or hangs before it serves, is known before it has a job. */
 static bool greeted(ml_Worker *w, ml_Ctx *cx)
 {
-    enum { TURN = 100 }; /* milliseconds */
+    enum { TURN = 100, TURNS = GREET_SECONDS * 1000 / TURN }; /* milliseconds */
     struct pollfd pf = {.fd = w->fd, .events = POLLIN};
     ml_JobResult r = {0};
     ml_Frame f;
     bool ok;
 
     /* Turns are counted: a machine that stood still did so for both. */
-    for (double waited = 0; poll(&pf, 1, TURN) <= 0; waited += TURN * 1e-3) {
+    for (int turn = 0, k; (k = poll(&pf, 1, TURN)) <= 0; turn += k == 0) {
         if (!ml_poll_cancel(cx)) {
             reap(w);
             return false;
         }
-        if (waited > GREET_SECONDS) {
+        if (turn == TURNS) {
             reap(w);
             return ml_fail(cx, ML_E_NO_WORKER,
                            ML_TEXT(ml_format(cx,
                                              "%s does not serve as worker (no sign of "
-                                             "life within %g s)",
+                                             "life within %d s)",
                                              w->program, GREET_SECONDS)));
         }
     }
