@@ -84,39 +84,6 @@ OneSketch sketch_open(Sketches *v, size_t k)
     return s;
 }
 
-static const ml_Value *afresh(const ml_Inst *in, const ml_Value *old, void *user)
-{
-    (void)in;
-    (void)old;
-    (void)user;
-    return NULL;
-}
-
-bool sketch_draw(OneSketch *s, uint32_t seed, int64_t *d)
-{
-    ml_Schedule *f = ml_schedule_fork_at(s->start, 0);
-    ml_Ctx *cx = ml_ctx_new(0);
-    bool ok =
-        ml_schedule_seed(f, seed) && ml_trace_apply(f, &s->trace, true, afresh, NULL, NULL);
-    size_t at = 0;
-
-    if (ok) {
-        ml_Trace t = ml_schedule_trace(f, cx);
-
-        for (size_t k = 0; k < t.n; k++) {
-            const ml_Value *v = t.insts[k]->decision;
-
-            if (v && v->kind == ML_VAL_INT)
-                d[at++] = v->as.i;
-            for (uint32_t m = 0; v && v->kind == ML_VAL_LIST && m < v->n; m++)
-                d[at++] = v->as.list[m]->as.i;
-        }
-    }
-    ml_ctx_unref(cx);
-    ml_schedule_unref(f);
-    return ok;
-}
-
 void sketch_close(OneSketch *s)
 {
     ml_schedule_unref(s->start);

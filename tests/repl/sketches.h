@@ -1,6 +1,6 @@
 /*
  * sketches - what the families of lua/moonloop/space give for sets of workloads, as programs
- * and traces that C can replay, and random decisions of theirs.
+ * and traces that C can replay.
  */
 #ifndef ML_TESTS_REPL_SKETCHES_H
 #define ML_TESTS_REPL_SKETCHES_H
@@ -19,9 +19,6 @@ typedef struct OneSketch {
 Sketches *sketches_of(const char *sets);
 size_t sketches_count(const Sketches *v);
 OneSketch sketch_open(Sketches *v, size_t k);
-/* The decisions of a replay that samples afresh, in the order of the trace; as many numbers
- * as it has. false: that replay is not legal. */
-bool sketch_draw(OneSketch *s, uint32_t seed, int64_t *d);
 void sketch_close(OneSketch *s);
 void sketches_free(Sketches *v);
 

@@ -56,8 +56,9 @@ static void check_sketch(OneSketch *s, size_t n, Sum *sum)
     ml_FormBatch b;
     size_t drawn = 0;
 
-    for (uint32_t seed = 1; drawn < n && seed < 2 * n; seed++)
-        drawn += sketch_draw(s, seed, d + drawn * numbers);
+    uint32_t state = 1;
+
+    drawn = ml_sketch_forms_draw(f, &state, n, d);
     ml_sketch_forms_rows(f, d, drawn, &b);
     for (size_t k = 0; k < drawn; k++)
         compare_rows(s, &b, k, real, ml_sketch_real_rows(f, d + k * numbers, real));

@@ -294,6 +294,29 @@ static void later_copies_and_partial_sums(void **state)
     close_fix(&y);
 }
 
+/* Draws have the product that their tile cuts, also where that is a form of a choice. */
+static void draws_are_tiles_of_what_they_cut(void **state)
+{
+    static const int64_t width[] = {1, 2, 3, 4, 7};
+    Fix x = open_fix(MATMUL(100, 60, 500), guarded, &(ml_FormLimits){.body = 0});
+    int64_t d[300 * 4];
+    uint32_t r = 9;
+    bool seen[5] = {false};
+
+    assert_int_equal(ml_sketch_forms_draw(x.f, &r, 300, d), 300);
+    for (size_t k = 0; k < 300; k++) {
+        const int64_t *v = d + 4 * k;
+
+        assert_true(v[0] >= 0 && v[0] < 8 && v[1] >= 0 && v[1] < 5);
+        assert_int_equal(v[2] * v[3], up(500, 16 * width[v[1]]));
+        assert_true(v[3] <= 64);
+        seen[v[1]] = true;
+    }
+    for (size_t k = 0; k < 5; k++)
+        assert_true(seen[k]);
+    close_fix(&x);
+}
+
 /* A step that has no forms: each candidate is replayed, counted, and told. */
 static void without_forms_all_is_replayed(void **state)
 {
@@ -324,6 +347,7 @@ int main(void)
         cmocka_unit_test(ten_thousand_vectors_of_a_matmul),
         cmocka_unit_test(guards_are_variants),
         cmocka_unit_test(what_passes_a_limit_is_not_valid),
+        cmocka_unit_test(draws_are_tiles_of_what_they_cut),
         cmocka_unit_test(later_copies_and_partial_sums),
         cmocka_unit_test(without_forms_all_is_replayed),
     };

@@ -26,6 +26,34 @@ static const ml_Value *decide(const ml_Inst *in, const ml_Value *old, void *user
     return ml_val_list(de->cx, list, n);
 }
 
+static const ml_Value *afresh(const ml_Inst *in, const ml_Value *old, void *user)
+{
+    (void)in;
+    (void)old;
+    (void)user;
+    return NULL;
+}
+
+bool ml_sym_real_draw(ml_Schedule *start, const ml_Trace *t, uint32_t seed, int64_t *d)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Schedule *s = ml_schedule_fork_at(start, 0);
+    bool ok = ml_schedule_seed(s, seed) && ml_trace_apply(s, t, true, afresh, NULL, NULL);
+    const ml_Trace done = ok ? ml_schedule_trace(s, cx) : (ml_Trace){0};
+
+    for (size_t k = 0; k < done.n; k++) {
+        const ml_Value *v = done.insts[k]->decision;
+
+        if (v && v->kind == ML_VAL_INT)
+            *d++ = v->as.i;
+        for (uint32_t m = 0; v && v->kind == ML_VAL_LIST && m < v->n; m++)
+            *d++ = v->as.list[m]->as.i;
+    }
+    ml_schedule_unref(s);
+    ml_ctx_unref(cx);
+    return ok;
+}
+
 int ml_sym_real_rows(ml_Schedule *start, const ml_Trace *t, const int64_t *d,
                      const ml_FeatureTarget *target, double *rows)
 {

@@ -44,6 +44,11 @@ const ml_FormStats *ml_sketch_forms_stats(const ml_SketchForms *s);
  * default; SIZE_MAX: at each). */
 void ml_sketch_forms_check(ml_SketchForms *s, size_t times);
 
+/* n random candidates into d, by forms: choices by their weights, factors uniform over the
+ * tuples whose last is within the limit. *state as of primitives/rewrite/sample.h. How many
+ * there are; fewer where they have to be replayed and some are not legal. */
+size_t ml_sketch_forms_draw(ml_SketchForms *s, uint32_t *state, size_t n, int64_t *d);
+
 /* Rows of many candidates, packed as a model reads them. */
 typedef struct ml_FormBatch {
     size_t n;

@@ -25,10 +25,10 @@ typedef struct Sym {
     ml_Nest n;
     ml_Forms *f;
     const ml_Trace *t;
-    SymValue *vars;  /* by number */
-    ml_Map *symbols; /* uid -> 1 + number of the variable */
-    ML_VEC(SymTile) tiles;
-    const ml_Inst *in; /* the instruction at hand */
+    SymValue *vars;        /* by number */
+    ml_Map *symbols;       /* uid -> 1 + number of the variable */
+    ML_VEC(SymTile) tiles; /* in the order of the samplings */
+    const ml_Inst *in;     /* the instruction at hand */
     ml_TVArg args[ML_MAX_PARAMS];
     uint32_t at;     /* of its decision in the vector */
     const char *why; /* not NULL: there is no form, and why */
@@ -78,7 +78,55 @@ bool ml_sym_replay(Sym *s, ml_Ctx *cx, ml_Forms *f, ml_Schedule *start, const ml
 /* Integers of a vector. */
 uint32_t ml_sym_numbers(const ml_Inst *in);
 
+/* ---- variants.c */
+typedef struct Branch {
+    uint32_t question; /* position */
+    int32_t to[2];     /* no, yes: a branch, or ~variant */
+    bool there[2];     /* else nobody came that way yet */
+} Branch;
+
+typedef struct Variant {
+    bool real; /* it has no forms that hold */
+    size_t checked;
+    size_t n_rows;
+    ml_FormProgram
+        p; /* n_rows * ML_FEATURES results, then whether it is within the limits */
+    double *room;
+} Variant;
+
+struct ml_SketchForms {
+    ml_Ctx *cx;    /* forms, tree, programs */
+    ml_Ctx *batch; /* results of the last call */
+    ml_Schedule *start;
+    ml_Trace t;
+    ml_FeatureTarget target;
+    ml_FormLimits limits;
+    uint32_t numbers;
+    size_t checks;
+    ml_Forms f;
+    ML_VEC(Branch) tree;
+    ML_VEC(Variant) variants;
+    int32_t first; /* as Branch.to */
+    bool any;      /* first is there */
+    ML_VEC(ml_Num) questions;
+    bool stale; /* questions came since they were compiled */
+    ml_FormProgram ask;
+    double *ask_room;
+    double *x; /* inputs of a run: numbers * ML_LANES */
+    double *real_rows;
+    ML_VEC(ml_Num) extents; /* of what each tile cuts, in order */
+    bool several;           /* some variants have others: then draws are replays */
+    ml_FormProgram cut;     /* the extents, once asked for */
+    double *cut_room;
+    ml_FormStats st;
+};
+
+/* Replays symbolically at x; the variant. */
+size_t ml_sym_explore(ml_SketchForms *s, const double *x);
+
 /* ---- real.c */
+/* Decisions of a replay that samples by the seed; false: it is not legal. */
+bool ml_sym_real_draw(ml_Schedule *start, const ml_Trace *t, uint32_t seed, int64_t *d);
 int ml_sym_real_rows(ml_Schedule *start, const ml_Trace *t, const int64_t *d,
                      const ml_FeatureTarget *target, double *rows);
 

@@ -15,44 +15,6 @@
 
 enum { NOTHING = -1, CHECKS = 2 };
 
-typedef struct Branch {
-    uint32_t question; /* position */
-    int32_t to[2];     /* no, yes: a branch, or ~variant */
-    bool there[2];     /* else nobody came that way yet */
-} Branch;
-
-typedef struct Variant {
-    bool real; /* it has no forms that hold */
-    size_t checked;
-    size_t n_rows;
-    ml_FormProgram
-        p; /* n_rows * ML_FEATURES results, then whether it is within the limits */
-    double *room;
-} Variant;
-
-struct ml_SketchForms {
-    ml_Ctx *cx;    /* forms, tree, programs */
-    ml_Ctx *batch; /* results of the last call */
-    ml_Schedule *start;
-    ml_Trace t;
-    ml_FeatureTarget target;
-    ml_FormLimits limits;
-    uint32_t numbers;
-    size_t checks;
-    ml_Forms f;
-    ML_VEC(Branch) tree;
-    ML_VEC(Variant) variants;
-    int32_t first; /* as Branch.to */
-    bool any;      /* first is there */
-    ML_VEC(ml_Num) questions;
-    bool stale; /* questions came since they were compiled */
-    ml_FormProgram ask;
-    double *ask_room;
-    double *x; /* inputs of a run: numbers * ML_LANES */
-    double *real_rows;
-    ml_FormStats st;
-};
-
 ml_SketchForms *ml_sketch_forms_new(ml_Schedule *start, const ml_Trace *trace,
                                     const ml_FeatureTarget *target,
                                     const ml_FormLimits *limits)
@@ -183,8 +145,20 @@ static size_t leaf_of(ml_SketchForms *s, bool *made)
     return (size_t) ~*to;
 }
 
-/* Replays symbolically at x; the variant. */
-static size_t explore(ml_SketchForms *s, const double *x)
+/* What tiles cut is the same form in all variants, or draws cannot go by it. */
+static void learn_extents(ml_SketchForms *s, const Sym *sym)
+{
+    bool first = s->extents.n == 0;
+
+    for (size_t k = 0; k < sym->tiles.n; k++) {
+        if (first)
+            ml_push(s->cx, &s->extents, sym->tiles.v[k].extent);
+        s->several |= k >= s->extents.n || s->extents.v[k] != sym->tiles.v[k].extent;
+    }
+    s->several |= s->extents.n != sym->tiles.n;
+}
+
+size_t ml_sym_explore(ml_SketchForms *s, const double *x)
 {
     ml_Ctx *cx = ml_ctx_new(0);
     ml_Schedule *fork = NULL;
@@ -200,6 +174,7 @@ static size_t explore(ml_SketchForms *s, const double *x)
 
     size_t k = leaf_of(s, &made);
 
+    learn_extents(s, &sym);
     if (made) {
         s->variants.v[k].real = true;
         if (ok)
@@ -335,7 +310,7 @@ static void classify(ml_SketchForms *s, Batch *b)
 
                 for (uint32_t k = 0; k < s->numbers; k++)
                     x[k] = (double)b->d[(from + l) * s->numbers + k];
-                v = (int32_t)explore(s, x);
+                v = (int32_t)ml_sym_explore(s, x);
                 answer(s, b, from, n);
                 s->st.check_seconds += ml_clock() - begin;
             }
