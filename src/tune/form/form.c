@@ -130,7 +130,7 @@ ml_Num ml_form_input(ml_Forms *f, uint32_t k, double lo, double hi)
 
 ml_Num ml_form_pick(ml_Forms *f, ml_Num at, const double *v, uint32_t n)
 {
-    ml_FormNode node = {.op = ML_FORM_PICK, .a = at, .lo = INFINITY, .hi = -INFINITY};
+    ml_FormNode node = {.op = ML_FORM_PICK, .a = at, .lo = HUGE_VAL, .hi = -HUGE_VAL};
     uint32_t t = 0;
 
     for (uint32_t k = 0; k < n; k++) {
@@ -170,8 +170,8 @@ static bool is_finite(const ml_FormNode *x)
 static void bound(ml_FormNode *n, const ml_FormNode *a, const ml_FormNode *b,
                   const ml_FormNode *c)
 {
-    n->lo = -INFINITY;
-    n->hi = INFINITY;
+    n->lo = -HUGE_VAL;
+    n->hi = HUGE_VAL;
     switch ((ml_FormOp)n->op) {
     case ML_FORM_ADD:
         n->lo = a->lo + b->lo;
@@ -226,9 +226,9 @@ static void bound(ml_FormNode *n, const ml_FormNode *a, const ml_FormNode *b,
     case ML_FORM_OPS: break;
     }
     if (isnan(n->lo))
-        n->lo = -INFINITY;
+        n->lo = -HUGE_VAL;
     if (isnan(n->hi))
-        n->hi = INFINITY;
+        n->hi = HUGE_VAL;
 }
 
 /* ---- folding */

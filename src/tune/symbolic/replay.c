@@ -209,7 +209,7 @@ static bool sample_perfect_tile(Sym *s)
     rest = s->n.axes.v[loop->axis].extent;
     ml_push(s->cx, &s->tiles, ((SymTile){rest, n, tile}));
     for (uint32_t k = n; k-- > 1;) {
-        ml_Num x = ml_form_input(f, s->at + k, 1, INFINITY);
+        ml_Num x = ml_form_input(f, s->at + k, 1, HUGE_VAL);
         ml_Num left = ml_form_mod(f, rest, x);
 
         tile[k] = ml_form_holds(f, ml_form_eq(f, left, ml_form_const(f, 0))) ? x : rest;
