@@ -317,6 +317,49 @@ static void draws_are_tiles_of_what_they_cut(void **state)
     close_fix(&x);
 }
 
+/* Where a producer is computed changes the structure: each location is a variant. */
+static void locations_are_variants(void **state)
+{
+    static const char program[] =
+        "@T.prim_func\n"
+        "def mm(A: T.Buffer((64, 96), \"float32\"), C: T.Buffer((64, 96), \"float32\")):\n"
+        "    B = T.alloc_buffer((64, 96))\n"
+        "    for i, j in T.grid(64, 96):\n"
+        "        with T.block(\"B\"):\n"
+        "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+        "            B[vi, vj] = T.exp(A[vi, vj])\n"
+        "    for i, j in T.grid(64, 96):\n"
+        "        with T.block(\"C\"):\n"
+        "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
+        "            C[vi, vj] = B[vi, vj] + B[vi, 95 - vj]\n";
+    static const char trace[] =
+        "[[[\"GetBlock\", [], [\"C\", \"mm\"], [\"b0\"]],"
+        "[\"GetProducers\", [\"b0\"], [], [\"b1\"]],"
+        "[\"GetLoops\", [\"b0\"], [], [\"l2\", \"l3\"]],"
+        "[\"SamplePerfectTile\", [\"l2\"], [2, 64], [\"v4\", \"v5\"]],"
+        "[\"Split\", [\"l2\", \"v4\", \"v5\"], [true, false], [\"l6\", \"l7\"]],"
+        "[\"GetConsumers\", [\"b1\"], [], [\"b8\"]],"
+        "[\"SampleComputeLocation\", [\"b1\"], [], [\"l9\"]],"
+        "[\"ComputeAt\", [\"b1\", \"l9\"], [true, -1], []]],"
+        "[[3, [8, 8]], [6, 1]]]";
+    Fix x = open_fix(program, trace, &(ml_FormLimits){.body = 0});
+    const ml_FormStats *st = ml_sketch_forms_stats(x.f);
+    int64_t d[7 * 3 * 3];
+    uint32_t r = 1;
+    ml_FormBatch b;
+
+    for (size_t k = 0; k < 21; k++) {
+        draw_tile(&r, 64, 2, d + 3 * k);
+        d[3 * k + 2] = (int64_t)(k % 3) - 1;
+    }
+    ml_sketch_forms_rows(x.f, d, 21, &b);
+    check_rows(&x, &b, d, 21);
+    assert_true(st->variants >= 3);
+    assert_null(st->why);
+    assert_true(st->by_forms >= 9);
+    close_fix(&x);
+}
+
 /* A step that has no forms: each candidate is replayed, counted, and told. */
 static void without_forms_all_is_replayed(void **state)
 {
@@ -347,6 +390,7 @@ int main(void)
         cmocka_unit_test(ten_thousand_vectors_of_a_matmul),
         cmocka_unit_test(guards_are_variants),
         cmocka_unit_test(what_passes_a_limit_is_not_valid),
+        cmocka_unit_test(locations_are_variants),
         cmocka_unit_test(draws_are_tiles_of_what_they_cut),
         cmocka_unit_test(later_copies_and_partial_sums),
         cmocka_unit_test(without_forms_all_is_replayed),

@@ -94,6 +94,7 @@ typedef struct ml_Nest {
  * iteration stay in the bindings. */
 void ml_nest_read(ml_Nest *n, ml_Ctx *cx, ml_Forms *f, const ml_Func *func, bool steps);
 
+uint8_t ml_nest_thread(ml_Thread t); /* as ml_NestAxis.thread; 0: none of those */
 ml_NestNode *ml_nest_node(ml_Nest *n, ml_NestNode *parent); /* the last below parent */
 /* The loops around a node, outermost first; at most cap of them are stored. */
 size_t ml_nest_loops(const ml_NestNode *node, uint32_t *axes, size_t cap);

@@ -275,7 +275,7 @@ static ml_NestStore *store_of(Read *r, const ml_Store *st)
 
 static void walk(Read *r, ml_NestNode *up, uint32_t depth, const ml_Stmt *s);
 
-static uint8_t thread_of(ml_Thread t)
+uint8_t ml_nest_thread(ml_Thread t)
 {
     if (t.axis == ML_AXIS_VTHREAD)
         return 7;
@@ -293,7 +293,7 @@ static void walk_for(Read *r, ml_NestNode *up, uint32_t depth, const ml_For *f)
         f->annotations ? ml_dict_get(f->annotations, "pragma_auto_unroll_max_step") : NULL;
     ml_NestAxis axis = {.uid = f->var->uid,
                         .kind = f->kind,
-                        .thread = thread_of(f->thread),
+                        .thread = ml_nest_thread(f->thread),
                         .annotated = ml_dict_count(f->annotations) > 0,
                         .extent = ml_form_const(fs, (double)trips)};
     ml_Linear min = ml_linear(&r->env, f->min), counter;

@@ -288,6 +288,20 @@ bool ml_sym_kind(Sym *s)
     return true;
 }
 
+bool ml_sym_bind(Sym *s)
+{
+    const ml_TVArg *a = &s->args[1];
+    ml_NestNode *loop;
+
+    if (!ml_sym_loop(s, 0, &loop))
+        return false;
+    if (a->n != 1 || a->v->kind != ML_TV_VALUE || a->v->value->kind != ML_VAL_STRING)
+        return ml_sym_no(s, "a thread that is no name");
+    s->n.axes.v[loop->axis].kind = ML_FOR_THREAD;
+    s->n.axes.v[loop->axis].thread = ml_nest_thread(ml_thread(a->v->value->as.s));
+    return true;
+}
+
 bool ml_sym_annotate(Sym *s)
 {
     const ml_TVArg *a = &s->args[0], *key = &s->args[1];

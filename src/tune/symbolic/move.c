@@ -91,10 +91,13 @@ static bool relax(Move *m, const ml_Sum *dim, const uint32_t *inside, size_t n, 
             outside = ml_sum_add(nest, &outside, &term, one);
             continue;
         }
-        if (!ml_form_holds(f, ml_form_le(f, zero, t->coef)))
-            return ml_sym_no(m->s, "an index that goes down");
-        out->extent = ml_form_add(f, out->extent,
-                                  ml_form_mul(f, t->coef, ml_form_sub(f, t->ext, one)));
+        ml_Num by = ml_form_mul(f, t->coef, ml_form_sub(f, t->ext, one));
+
+        if (!ml_form_holds(f, ml_form_le(f, zero, t->coef))) { /* it goes down */
+            outside.base = ml_form_add(f, outside.base, by);
+            by = ml_form_sub(f, zero, by);
+        }
+        out->extent = ml_form_add(f, out->extent, by);
     }
     out->min = outside;
     return true;
@@ -308,12 +311,24 @@ static void put_nest(Move *m, size_t at, const Need *iters, bool guarded)
     b->guarded = guarded;
 }
 
+/* Whether the loop is the mark, which stands for no loop. */
+static bool is_mark(const Sym *s, uint8_t kind)
+{
+    const ml_TVArg *a = &s->args[LOOP];
+
+    return a->n == 1 && a->v->kind == ML_TV_VAR && s->vars[a->v->var].kind == kind;
+}
+
 static bool move(Sym *s, bool reverse)
 {
     Move m = {.s = s, .reverse = reverse};
     bool guarded = false, cut = false;
     size_t at;
 
+    if (is_mark(s, ML_H_ROOT_MARK))
+        return true;
+    if (is_mark(s, ML_H_INLINE_MARK))
+        return ml_sym_no(s, "inlining");
     if (!ml_sym_block(s, BLOCK, &m.block) || !ml_sym_loop(s, LOOP, &m.loop))
         return false;
     ml_NestBlock *b = m.block->block;
@@ -353,6 +368,65 @@ static bool move(Sym *s, bool reverse)
     }
     put_nest(&m, at, iters, cut);
     return true;
+}
+
+/* ---------------------------------------------------------------- who, and where to */
+
+static bool out_blocks(Sym *s, const Nodes *v)
+{
+    if (v->n != s->in->n_outputs)
+        return ml_sym_no(s, "another number of blocks");
+    for (size_t k = 0; k < v->n; k++)
+        ml_sym_out_block(s, k, v->v[k]);
+    return true;
+}
+
+static bool related(Sym *s, Move *m)
+{
+    m->s = s;
+    if (!ml_sym_block(s, BLOCK, &m->block))
+        return false;
+    find_related(m, s->n.root);
+    return true;
+}
+
+bool ml_sym_get_producers(Sym *s)
+{
+    Move m = {0};
+
+    return related(s, &m) && out_blocks(s, &m.producers);
+}
+
+bool ml_sym_get_consumers(Sym *s)
+{
+    Move m = {0};
+
+    return related(s, &m) && out_blocks(s, &m.consumers);
+}
+
+/* -2: inlined, -1: where it is, else a loop of the first consumer; each is a variant. */
+bool ml_sym_sample_compute_location(Sym *s)
+{
+    Move m = {0};
+    uint32_t loops[64];
+    size_t n = 0;
+
+    if (!related(s, &m))
+        return false;
+    if (m.consumers.n > 0)
+        n = ml_nest_loops(m.consumers.v[0], loops, ML_COUNT(loops));
+    ml_Num x = ml_form_input(s->f, s->at, -2, (double)n);
+
+    for (int k = -2; k < (int)n; k++) {
+        if (!ml_form_holds(s->f, ml_form_eq(s->f, x, ml_form_const(s->f, k))))
+            continue;
+        if (k >= 0)
+            ml_sym_out_loop(s, 0, loops[k]);
+        else
+            ml_sym_out_mark(s, 0, k == -1 ? ML_H_ROOT_MARK : ML_H_INLINE_MARK);
+        return true;
+    }
+    return ml_sym_no(s, "a location that is not there");
 }
 
 bool ml_sym_compute_at(Sym *s)

@@ -19,7 +19,7 @@ static const ml_Value *decide(const ml_Inst *in, const ml_Value *old, void *user
 
     (void)old;
     de->at += n;
-    if (ml_streq(in->prim->name, "sample_categorical"))
+    if (!ml_streq(in->prim->name, "sample_perfect_tile")) /* an index, a location */
         return ml_val_int(de->cx, d[0]);
     for (uint32_t k = 0; k < n; k++)
         list[k] = ml_val_int(de->cx, d[k]);

@@ -110,6 +110,12 @@ void ml_sym_out_loop(Sym *s, size_t k, uint32_t axis)
         *output(s, k) = (SymValue){.kind = ML_H_LOOP, .axis = axis};
 }
 
+void ml_sym_out_mark(Sym *s, size_t k, uint8_t kind)
+{
+    if (k < s->in->n_outputs)
+        *output(s, k) = (SymValue){.kind = kind};
+}
+
 void ml_sym_out_block(Sym *s, size_t k, ml_NestNode *b)
 {
     if (k < s->in->n_outputs)
@@ -257,12 +263,16 @@ static const struct {
     {"get_loops", get_loops},
     {"sample_categorical", sample_categorical},
     {"sample_perfect_tile", sample_perfect_tile},
+    {"get_producers", ml_sym_get_producers},
+    {"get_consumers", ml_sym_get_consumers},
+    {"sample_compute_location", ml_sym_sample_compute_location},
     {"split", ml_sym_split},
     {"fuse", ml_sym_fuse},
     {"reorder", ml_sym_reorder},
     {"parallel", ml_sym_kind},
     {"vectorize", ml_sym_kind},
     {"unroll", ml_sym_kind},
+    {"bind", ml_sym_bind},
     {"annotate", ml_sym_annotate},
     {"set_scope", set_scope},
     {"compute_at", ml_sym_compute_at},

@@ -45,6 +45,7 @@ bool ml_sym_flag(const Sym *s, size_t param, bool otherwise);
 /* The k-th output is the loop or block. */
 void ml_sym_out_loop(Sym *s, size_t k, uint32_t axis);
 void ml_sym_out_block(Sym *s, size_t k, ml_NestNode *b);
+void ml_sym_out_mark(Sym *s, size_t k, uint8_t kind); /* root or inlined */
 
 /* ---- the nest */
 ml_NestNode *ml_sym_node_of(ml_NestNode *root, uint32_t axis); /* of a loop; NULL: gone */
@@ -64,6 +65,10 @@ bool ml_sym_fuse(Sym *s);
 bool ml_sym_reorder(Sym *s);
 bool ml_sym_kind(Sym *s);
 bool ml_sym_annotate(Sym *s);
+bool ml_sym_get_producers(Sym *s);
+bool ml_sym_get_consumers(Sym *s);
+bool ml_sym_sample_compute_location(Sym *s);
+bool ml_sym_bind(Sym *s);
 bool ml_sym_compute_at(Sym *s);
 bool ml_sym_reverse_compute_at(Sym *s);
 bool ml_sym_decompose_reduction(Sym *s);
