@@ -2,26 +2,12 @@
 -- with whatever decisions; sums over zeros are left out of transposed ones of any stride.
 local tests = {}
 local w = moon.workload
+local sketches = dofile("tests/lua/shared/sketches.lua")
 
 local function test(name, fn) tests[#tests + 1] = { name, fn } end
 
 -- Each sketch as the rule decides it, and with decisions by lot.
-local function is_right(p, threads, lots)
-    local names = {}
-    for k, sketch in ipairs(moon.space.sketches(p, { threads = threads })) do
-        local trace = sketch.schedule:trace()
-        names[k] = sketch.name
-        for lot = 0, lots or 1 do
-            local s = moon.schedule(p)
-            trace:apply(s, { decide = function(instruction, decision)
-                if lot == 0 or instruction.kind ~= "SampleCategorical" then return decision end
-                return math.random(0, #instruction.attrs[1] - 1)
-            end })
-            assert(moon.check(s).ok, sketch.name .. "\n" .. s:script())
-        end
-    end
-    return names
-end
+local function is_right(p, threads, lots) return (sketches(p, threads, lots or 1)) end
 
 local ours = { ["panels of weights"] = true, ["panels of weights, copied"] = true, ["rows of the image"] = true }
 

@@ -2,6 +2,7 @@
 -- decisions computes the same.
 local tests = {}
 local te = moon.te
+local sketches = dofile("tests/lua/shared/sketches.lua")
 
 local lots = os.getenv("ML_QUICK") and 1 or 2 -- of each sketch
 
@@ -63,25 +64,11 @@ end
 
 -- Every sketch, as the rule decides it and by lot; gives their names.
 local function is_right(p, threads)
-    local names, open = {}, 0
-    local list = moon.space.sketches(p, { threads = threads or 2 })
-    for _, refused in ipairs(list.refused) do error(refused.name .. ": " .. tostring(refused.error)) end
-    for _, sketch in ipairs(list) do
-        local trace = sketch.schedule:trace()
-        names[#names + 1] = sketch.name
-        assert(moon.check(sketch.schedule).ok, sketch.name)
-        if moon.features.llvm then runs(p, sketch.schedule, threads or 2) end
-        for _ = 1, lots do
-            local s = moon.schedule(p)
-            trace:apply(s, { decide = function(instruction)
-                open = open + 1
-                if instruction.kind ~= "SampleCategorical" then return nil end
-                return math.random(0, #instruction.attrs[1] - 1)
-            end })
-            assert(moon.check(s).ok, sketch.name .. "\n" .. s:script())
-        end
-    end
-    assert(open > 0, "no decision is open")
+    threads = threads or 2
+    local names, open = sketches(p, threads, lots, moon.features.llvm and function(s, _, lot)
+        if lot == 0 then runs(p, s, threads) end
+    end or nil)
+    assert(math.max(table.unpack(open)) > 0, "no decision is open")
     return table.concat(names, ", ")
 end
 

@@ -2,6 +2,7 @@
 -- divide and that do not, leaves what the interpreted program leaves, to the bit where it adds integers.
 local tests = {}
 local te = moon.te
+local sketches = dofile("tests/lua/shared/sketches.lua")
 
 local function test(name, fn) tests[#tests + 1] = { name, fn } end
 
@@ -57,23 +58,8 @@ end
 
 -- Every sketch, as the rule decides it and by lot. there: whether the processor has the instruction.
 local function is_right(p, there, exact)
-    local list = moon.space.sketches(p, { threads = 2 })
-    for _, refused in ipairs(list.refused) do error(refused.name .. ": " .. tostring(refused.error)) end
-    assert(not there or list[1].name:find("^dot products"), list[1].name)
-    for _, sketch in ipairs(list) do
-        local trace = sketch.schedule:trace()
-        assert(moon.check(sketch.schedule).ok, sketch.name)
-        runs(p, sketch.schedule, 2, exact, sketch.name)
-        for _ = 1, 2 do
-            local s = moon.schedule(p)
-            trace:apply(s, { decide = function(instruction)
-                if instruction.kind ~= "SampleCategorical" then return nil end
-                return math.random(0, #instruction.attrs[1] - 1)
-            end })
-            assert(moon.check(s).ok, sketch.name .. "\n" .. s:script())
-            runs(p, s, 2, exact, sketch.name .. "\n" .. s:script())
-        end
-    end
+    local names = sketches(p, 2, 2, function(s, name) runs(p, s, 2, exact, name .. "\n" .. s:script()) end)
+    assert(not there or names[1]:find("^dot products"), names[1])
 end
 
 local function bytes(p) is_right(p, has.bytes, true) end
