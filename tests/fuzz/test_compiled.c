@@ -1,63 +1,11 @@
 /* test_compiled - random programs under random schedules as machine code: what they compute
  * is what the start version computes (fuzz_schedule runs more of it). Source: style 10. */
-#include "compiled.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static bool have_compiler(void)
-{
-    const char *why;
-
-    if (fz_compiler(&why))
-        return true;
-    print_message("skip: nothing can be compiled: %s\n", why);
-    return false;
-}
+#include "compiled_trials.h"
 
 static void compiled_versions_compute_what_programs_compute(void **state)
 {
-    const char *quick = getenv("ML_QUICK");
-    double limit = quick && *quick && *quick != '0' ? 4 : 12, start = now();
-    FzStats stats = {.prims = calloc(ml_n_primitives, sizeof(FzCount))};
-
-    if (!have_compiler())
-        skip();
-    for (int64_t k = 0; k < 10000 && (stats.ran <= 20 || now() - start < limit); k++) {
-        FzTrial t = fz_trial(11, k);
-        ml_Text out = {0};
-
-        t.plan.compile = 2;
-        fz_run(&t, true, &stats);
-        if (t.failed) {
-            fz_shrink(&t);
-            fz_report(&t, &out);
-            fail_msg("%s", ml_text_z(&out));
-        }
-        fz_trial_clear(&t);
-    }
-    print_message(
-        "%lld programs: %lld versions compiled, %lld run; refused: %lld for a GPU, "
-        "%lld for a dtype\n",
-        (long long)stats.programs, (long long)stats.compiled, (long long)stats.ran,
-        (long long)stats.for_gpu, (long long)stats.not_supported);
-    assert_true(stats.ran > 20);
-    assert_true(stats.ran + stats.for_gpu + stats.not_supported == stats.to_compile);
-    free(stats.prims);
+    need_compiler();
+    compiled_trials("LLVM", 11);
 }
 
 static const char *compile(const char *text, ml_RunArg *args, uint32_t n, FzCompile *c,
@@ -90,8 +38,7 @@ static void a_program_that_crashes_is_told_and_the_next_one_runs(void **state)
     FzCompile c;
     bool ran;
 
-    if (!have_compiler())
-        skip();
+    need_compiler();
     for (int round = 0; round < 2; round++) {
         assert_null(compile(good, &arg, 1, &c, &ran));
         assert_true(ran);
