@@ -7,8 +7,6 @@
  */
 #include "moonloop/codegen/c/emit.h"
 
-#include "moonloop/core/walk.h"
-
 enum { MAX_TREE = 1 << 20, CHEAP_ARM = 16, MOST_BITS = 512, SMALL = 4 };
 
 /* ---------------------------------------------------------------- texts */
@@ -60,36 +58,9 @@ const char *ml_cp_keep(ml_Cp *g, const char *type, const char *z)
 
 /* ---------------------------------------------------------------- lanes */
 
-typedef struct Widest {
-    unsigned bits, budget;
-} Widest;
-
-static bool see_width(const ml_Expr *e, void *user)
-{
-    Widest *w = user;
-    unsigned bits = e->type.code == ML_BOOL  ? 8
-                    : ml_cp_is_half(e->type) ? 32
-                                             : e->type.bits;
-
-    if (w->budget == 0)
-        return false;
-    w->budget--;
-    if (e->type.lanes > 1 && bits > w->bits)
-        w->bits = bits;
-    return e->type.lanes > 1;
-}
-
-static unsigned widest(const ml_Expr *e)
-{
-    Widest w = {8, 4096};
-
-    ml_expr_visit(e, see_width, &w);
-    return w.budget ? w.bits : 64;
-}
-
 unsigned ml_cp_chunk(const ml_Expr *e, unsigned lane0, unsigned lanes)
 {
-    unsigned room = MOST_BITS / widest(e), n = 1;
+    unsigned room = MOST_BITS / ml_code_widest(e, 32), n = 1;
 
     while (n * 2 <= room && n * 2 <= lanes - lane0)
         n *= 2;

@@ -2,17 +2,6 @@
  * with the least number of a failure. Source: lowering-and-codegen 7.5. */
 #include "moonloop/codegen/c/emit.h"
 
-static bool annotated(const ml_For *f, const char *key)
-{
-    const ml_Value *v = ml_dict_get(f->annotations, key);
-
-    if (v == NULL)
-        return false;
-    if (v->kind == ML_VAL_EXPR)
-        return ml_is_true(v->as.expr);
-    return (v->kind == ML_VAL_INT || v->kind == ML_VAL_BOOL) && v->as.i != 0;
-}
-
 static void print_loop(ml_Cp *g, const ml_For *f, const char *extent, const char *skip)
 {
     size_t scope = ml_cp_scope_open(g), frees = g->loop_frees;
@@ -52,9 +41,9 @@ static bool see_failure(const ml_Stmt *s, void *user)
 
 static void print_parallel(ml_Cp *g, const ml_For *f, const char *extent)
 {
-    const char *schedule = annotated(f, "stride_pattern") ? " schedule(static, 1)"
-                           : annotated(f, "uneven")       ? " schedule(dynamic, 1)"
-                                                          : " schedule(static)";
+    const char *schedule = ml_code_annotated(f, "stride_pattern") ? " schedule(static, 1)"
+                           : ml_code_annotated(f, "uneven")       ? " schedule(dynamic, 1)"
+                                                                  : " schedule(static)";
     const char *threads =
         g->o->threads ? ml_format(g->cx, " num_threads(%u)", g->o->threads) : "";
     unsigned loops = g->loops;

@@ -5,6 +5,8 @@
 
 #include <ctype.h>
 
+#include "moonloop/core/walk.h"
+
 /* Rows that this build lacks name nothing: HAVE_... is 0 or 1. */
 #define DECLARE_1(name) extern const ml_Backend ml_backend_##name;
 #define DECLARE_0(name)
@@ -176,6 +178,46 @@ void ml_linked_free(ml_Linked *l)
 {
     if (l)
         l->by->unlink(l);
+}
+
+/* ---- what backends ask of a program */
+
+bool ml_code_annotated(const ml_For *f, const char *key)
+{
+    const ml_Value *v = ml_dict_get(f->annotations, key);
+
+    if (v == NULL)
+        return false;
+    if (v->kind == ML_VAL_EXPR)
+        return ml_is_true(v->as.expr);
+    return (v->kind == ML_VAL_INT || v->kind == ML_VAL_BOOL) && v->as.i != 0;
+}
+
+typedef struct Widest {
+    unsigned bits, half, budget;
+} Widest;
+
+static bool see_width(const ml_Expr *e, void *user)
+{
+    Widest *w = user;
+    bool half =
+        (e->type.code == ML_FLOAT || e->type.code == ML_BFLOAT) && e->type.bits == 16;
+    unsigned bits = e->type.code == ML_BOOL ? 8 : half ? w->half : e->type.bits;
+
+    if (w->budget == 0)
+        return false;
+    w->budget--;
+    if (e->type.lanes > 1 && bits > w->bits)
+        w->bits = bits;
+    return e->type.lanes > 1;
+}
+
+unsigned ml_code_widest(const ml_Expr *e, unsigned half)
+{
+    Widest w = {8, half, 4096};
+
+    ml_expr_visit(e, see_width, &w);
+    return w.budget ? w.bits : 64;
 }
 
 /* ---- names */

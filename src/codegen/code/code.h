@@ -106,6 +106,11 @@ const char *ml_code_saved(const ml_Target *t, const char *suffix);
  * known. Compiles once more, with lines: instructions are the same. */
 uint32_t ml_code_line_at(ml_Codegen *c, ml_Ctx *cx, const ml_Func *const *fs, size_t n,
                          const ml_CodeOpts *o, const char *symbol, int64_t offset);
+/* Whether the loop has that annotation, neither 0 nor false. */
+bool ml_code_annotated(const ml_For *f, const char *key);
+/* Bits of the widest lanes among the vectors that e is made of, at least 8; half: what a float of
+ * 16 has in registers. 64: e is too large to be looked through. */
+unsigned ml_code_widest(const ml_Expr *e, unsigned half);
 /* C and C++ take the text as the name of a function: no keyword, letters and digits. */
 bool ml_code_is_c_name(const char *z);
 

@@ -405,7 +405,7 @@ void ml_cg_store(ml_Cg *g, const ml_Store *s)
         store_scalar(g, s);
         return;
     }
-    bits = ml_cg_widest(s->value);
+    bits = ml_code_widest(s->value, 16);
     step = ml_cg_chunk(g, bits, lanes);
     n_parts = (lanes + step - 1) / step;
     v = ML_ARRAY(g->cx, LLVMValueRef, n_parts);

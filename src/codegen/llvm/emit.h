@@ -215,7 +215,6 @@ void ml_cg_bind(ml_Cg *g, const ml_Var *v, const ml_Expr *value);
 void ml_cg_set_var(ml_Cg *g, const ml_Var *v, LLVMValueRef value, bool wide);
 /* Lanes that one emission may take when the widest element has that many bits. */
 unsigned ml_cg_chunk(const ml_Cg *g, unsigned bits, unsigned lanes);
-unsigned ml_cg_widest(const ml_Expr *e);
 size_t ml_cg_memo_mark(ml_Cg *g);
 void ml_cg_memo_release(ml_Cg *g, size_t mark);
 void ml_cg_memo_purge(ml_Cg *g, size_t mark); /* what reads memory */
@@ -281,8 +280,6 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
 void ml_cg_parallel(ml_Cg *g, const ml_For *f);
 /* The function of the module that hands out iterations, of ml_parallel's type. */
 LLVMValueRef ml_cg_parallel_alone(ml_Cg *g, LLVMTypeRef type);
-/* Whether the loop has that annotation, neither 0 nor false. */
-bool ml_cg_annotated(const ml_For *f, const char *key);
 LLVMBasicBlockRef ml_cg_block(ml_Cg *g, const char *name);
 void ml_cg_goto(ml_Cg *g, LLVMBasicBlockRef to);  /* unless the block has ended */
 void ml_cg_place(ml_Cg *g, LLVMBasicBlockRef bb); /* goes on there */

@@ -12,31 +12,6 @@ enum { MAX_TREE = 1 << 20, CHEAP_ARM = 16 };
 
 /* ---------------------------------------------------------------- lanes */
 
-typedef struct Widest {
-    unsigned bits, budget;
-} Widest;
-
-static bool see_width(const ml_Expr *e, void *user)
-{
-    Widest *w = user;
-    unsigned bits = e->type.code == ML_BOOL ? 8 : e->type.bits;
-
-    if (w->budget == 0)
-        return false;
-    w->budget--;
-    if (e->type.lanes > 1 && bits > w->bits)
-        w->bits = bits;
-    return e->type.lanes > 1;
-}
-
-unsigned ml_cg_widest(const ml_Expr *e)
-{
-    Widest w = {8, 4096};
-
-    ml_expr_visit(e, see_width, &w);
-    return w.budget ? w.bits : 64;
-}
-
 unsigned ml_cg_chunk(const ml_Cg *g, unsigned bits, unsigned lanes)
 {
     unsigned room = 4 * g->ll->target.vector_bits / bits;
@@ -94,7 +69,7 @@ static LLVMValueRef variable(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigne
 /* All lanes, made in parts that are not too wide. */
 static LLVMValueRef whole(ml_Cg *g, const ml_Expr *e)
 {
-    unsigned lanes = e->type.lanes, step = ml_cg_chunk(g, ml_cg_widest(e), lanes);
+    unsigned lanes = e->type.lanes, step = ml_cg_chunk(g, ml_code_widest(e, 16), lanes);
     LLVMValueRef all = NULL;
     int *pick;
 
@@ -270,7 +245,7 @@ static LLVMValueRef shuffle_two(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsi
     LLVMValueRef x;
 
     if (e->as.i > 2 || lanes < 2 || (b && b->type.lanes != lanes) ||
-        lanes > ml_cg_chunk(g, ml_cg_widest(e), lanes))
+        lanes > ml_cg_chunk(g, ml_code_widest(e, 16), lanes))
         return NULL;
     for (unsigned k = 0; k < n; k++) {
         unsigned lane = 0;

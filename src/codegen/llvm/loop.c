@@ -17,17 +17,6 @@ void ml_cg_scope(ml_Cg *g, const ml_Stmt *s)
     g->fn->frees.n = frees;
 }
 
-bool ml_cg_annotated(const ml_For *f, const char *key)
-{
-    const ml_Value *v = ml_dict_get(f->annotations, key);
-
-    if (v == NULL)
-        return false;
-    if (v->kind == ML_VAL_EXPR)
-        return ml_is_true(v->as.expr);
-    return (v->kind == ML_VAL_INT || v->kind == ML_VAL_BOOL) && v->as.i != 0;
-}
-
 static bool see_vector(const ml_Stmt *s, void *user)
 {
     bool *found = user;
@@ -68,7 +57,7 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
                       g->fn->frees.n, g->fn->loops ? g->fn->loops->depth + 1 : 1};
     LLVMValueRef phi = NULL, next, c;
     bool once = hi == NULL; /* a single iteration: no loop is needed */
-    bool streams = ml_cg_annotated(f, "non_temporal"), outer = g->streams;
+    bool streams = ml_code_annotated(f, "non_temporal"), outer = g->streams;
     ml_ArithMark facts = ml_arith_save(g->ar);
     size_t mark;
 

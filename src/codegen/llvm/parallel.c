@@ -245,8 +245,8 @@ void ml_cg_parallel(ml_Cg *g, const ml_For *f)
     Capture c = {.g = g, .used = ml_map_new(g->cx), .defined = ml_map_new(g->cx)};
     const char *name =
         ml_format(g->cx, "%s_body.par%u", g->func->name, (unsigned)g->n_outlined++);
-    int how = ml_cg_annotated(f, "stride_pattern") ? ML_PARALLEL_STRIDED
-              : ml_cg_annotated(f, "uneven")       ? ML_PARALLEL_UNEVEN
+    int how = ml_code_annotated(f, "stride_pattern") ? ML_PARALLEL_STRIDED
+              : ml_code_annotated(f, "uneven")       ? ML_PARALLEL_UNEVEN
                                                    : ML_PARALLEL_EVEN;
     LLVMValueRef args[5], e, status;
     LLVMTypeRef env;
