@@ -3,10 +3,10 @@
  *
  * L1 has 64 sets, as an x86 core can look up with the bits of a page's offset; L2 16 ways.
  * Beside L1 stands one with scattered sets: what misses the one and not the other are
- * conflicts. A line beyond L2 on a page that was not among the last ones used is waited for, and so is
- * one for a store. What is touched first of all is where a call before has left it: in the
- * innermost level that holds everything. Loops that the trace cuts count for all of their
- * iterations.
+ * conflicts. A line beyond L2 on a page that was not among the last ones used is waited for,
+ * and so is one for a store. What is touched first of all is where a call before has left it:
+ * in the innermost level that holds everything. Loops that the trace cuts count for all of
+ * their iterations.
  */
 #include "moonloop/codegen/trace/memory.h"
 #include "moonloop/core/base/arena.h"

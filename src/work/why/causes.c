@@ -17,9 +17,7 @@ static double moving(const ml_WhyStage *g)
 /* Seconds of the stage less those of it with another time to compute. */
 static double saved(const ml_WhyStage *g, double compute)
 {
-    double m = moving(g);
-
-    return g->seconds - fmax(compute, m) - 0.3 * fmin(compute, m);
+    return g->seconds - ml_why_seconds(compute, moving(g));
 }
 
 static bool computes(const ml_WhySight *s)
@@ -147,7 +145,7 @@ static double see_unaligned(const ml_WhySight *s, ml_Text *t)
     if (!computes(s) || l->lanes == 1)
         return 0;
     all = l->issue.loads + l->issue.stores;
-    if (l->issue.crossing < 0.5 * all || all < 2 * (l->issue.fmas + l->issue.ops) / 2)
+    if (l->issue.crossing < 0.5 * all || all < l->issue.fmas + l->issue.ops)
         return 0;
     ml_text_fmt(t, "%.0f of %.0f loads and stores of loop %s cross the end of a line",
                 l->issue.crossing, all, loop_name(s));
@@ -182,7 +180,7 @@ static double see_strided(const ml_WhySight *s, ml_Text *t)
         "%.3g of 64 bytes are used of a line that %s brings into L1, and %.0f %% of the "
         "lines are waited for",
         g->used, g->block, 100 * g->far / lines);
-    return fmin(g->seconds - g->compute * 0.3, moving(g) * (1 - g->used / 64));
+    return fmin(g->seconds - g->compute * ML_WHY_OVERLAP, moving(g) * (1 - g->used / 64));
 }
 
 static double see_reuse(const ml_WhySight *s, ml_Text *t)

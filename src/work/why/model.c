@@ -13,7 +13,6 @@
 
 #define FAR                                                                                \
     4e-9 /* seconds a line beyond L2 is waited for that is used in part; others go ahead */
-#define OVERLAP 0.3 /* of the shorter of computing and moving that is not hidden */
 
 typedef struct Stages {
     ml_Ctx *cx;
@@ -129,6 +128,11 @@ static void add_cache(Stages *st, const ml_WhyCache *c)
     }
 }
 
+double ml_why_seconds(double compute, double moving)
+{
+    return fmax(compute, moving) + ML_WHY_OVERLAP * fmin(compute, moving);
+}
+
 /* Bytes a second that one of the threads gets from the level. */
 static double bandwidth(const ml_Machine *m, ml_MachineLevel l, double threads)
 {
@@ -156,12 +160,12 @@ static void add_times(Stages *st, const ml_Machine *m, ml_WhyModel *out)
         }
         g->waiting = g->far * FAR * fmax(0, 1 - g->used / 64) / g->threads;
         moving += g->waiting;
-        g->seconds = fmax(g->compute, moving) + OVERLAP * fmin(g->compute, moving);
+        g->seconds = ml_why_seconds(g->compute, moving);
         out->seconds += g->seconds;
     }
 }
 
-/* Buffers are as large as lowering leaves them. Parallel loops in order: the trace would rather cut the loops inside of them, and what is
+/* Parallel loops in order: the trace would rather cut the loops inside of them, and what is
  * used again there would look near. */
 static const ml_Stmt *in_order(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {

@@ -78,6 +78,11 @@ typedef struct ml_WhyModel {
 bool ml_why_model(ml_Ctx *cx, ml_Engine *e, const ml_Machine *m, const ml_Work *w,
                   const ml_TimingOpts *o, ml_WhyModel *out);
 
+/* Of the shorter of computing and moving that is not hidden. */
+#define ML_WHY_OVERLAP 0.3
+/* Of both at once. */
+double ml_why_seconds(double compute, double moving);
+
 /* ---- issue.c: the lowered function's loops, in textual order. */
 typedef struct ml_WhyCode {
     ML_VEC(ml_WhyLoop) loops;
