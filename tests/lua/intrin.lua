@@ -330,4 +330,41 @@ test("a product of small matrices is no machine's and runs on all", function()
     assert(moon.check(s).ok)
 end)
 
+-- name, A, B, C, elements of a row of A, the instruction
+local tiles = {
+    { "amx_s8_16x16x64", "int8", "int8", "int32", 64, "tdpbssd" },
+    { "amx_u8s8_16x16x64", "uint8", "int8", "int32", 64, "tdpbusd" },
+    { "amx_s8u8_16x16x64", "int8", "uint8", "int32", 64, "tdpbsud" },
+    { "amx_u8_16x16x64", "uint8", "uint8", "int32", 64, "tdpbuud" },
+    { "amx_bf16_16x16x32", "bfloat16", "bfloat16", "float32", 32, "tdpbf16ps" },
+}
+test("products of tiles compute what they describe, and become one instruction", function()
+    for _, d in ipairs(tiles) do
+        local name, a, b, c, taps, instruction = table.unpack(d)
+        local words = { TA = a, TB = b, TC = c, NK = taps, NG = taps // 16 }
+        local s = moon.schedule(moon.parse((([[
+@T.prim_func
+def main(A: T.Buffer((2, 2, 16, NK), "TA"), B: T.Buffer((3, 2, 16, 16, NG), "TB"), C: T.Buffer((2, 3, 16, 16), "TC")):
+    for io, jo, ko, i, j, k in T.grid(2, 3, 2, 16, 16, NK):
+        with T.block("C"):
+            vio, vjo, vko, vi, vj, vk = T.axis.remap("SSRSSR", [io, jo, ko, i, j, k])
+            with T.init():
+                C[vio, vjo, vi, vj] = T.Cast("TC", 0)
+            C[vio, vjo, vi, vj] = C[vio, vjo, vi, vj] + T.Cast("TC", A[vio, vko, vi, vk]) * T.Cast("TC", B[vjo, vko, vk // NG, vj, vk % NG])
+]]):gsub("[TN]%u", words))))
+        s:decompose_reduction("C", "ko")
+        s:tensorize(s:get_loops("C_update")[4], name)
+        assert(moon.check(s).ok, name)
+        local ok, k = pcall(moon.build, s, { target = "llvm -mcpu=sapphirerapids -mattr=+amx-bf16,+amx-int8,+amx-tile,+avx512bw,+avx512dq,+avx512f,+avx512vl" })
+        if ok then
+            local code <close> = k
+            assert(code:asm():find(instruction, 1, true) and code:asm():find("ldtilecfg", 1, true), name)
+        else
+            assert(k.code == "no-target", k.message)
+        end
+        local here, e = pcall(moon.build, s)
+        assert(here or e.code == "no-target" or e.message:find("on a processor without amx%-"), e)
+    end
+end)
+
 return tests

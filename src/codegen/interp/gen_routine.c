@@ -174,6 +174,66 @@ static uint32_t arm_pairs(ml_Gen *g, const ml_Expr *e, size_t first, unsigned la
     return sum;
 }
 
+/* ---- reference routines of x86's tiles */
+
+enum { TILE_LANES = 256, TILE_BYTES = 1024 };
+
+/* Sum 16 i + j: row i of a by column j of b, whose columns lie in groups of four bytes. */
+static uint32_t tile_of_bytes(ml_Gen *g, const ml_Expr *e, size_t first, unsigned lane)
+{
+    uint32_t sum = ml_gen_arg(g, e, first, lane);
+
+    for (unsigned k = 0; k < 64; k++) {
+        uint32_t x = ml_gen_arg(g, e, first + 1, lane / 16 * 64 + k),
+                 y = ml_gen_arg(g, e, first + 2, k / 4 * 64 + lane % 16 * 4 + k % 4);
+
+        x = ml_gen_to(g, e, ML_I_MULW, 32, x, y, 0);
+        sum = ml_gen_to(g, e, ML_I_ADDW, 32, sum, x, 0);
+    }
+    return sum;
+}
+
+/* The even and the odd products each have a sum of their own, which are added at the end;
+ * every operation is rounded to nearest, denormals are zeros. */
+static uint32_t tile_of_pairs(ml_Gen *g, const ml_Expr *e, size_t first, unsigned lane)
+{
+    unsigned x = ml_gen_rounding(g, ML_DT_F32);
+    uint32_t sum[2], one = ml_gen_float(g, 1), all;
+
+    for (unsigned half = 0; half < 2; half++) {
+        sum[half] = ml_gen_float(g, 0);
+        for (unsigned k = 0; k < 16; k++) {
+            unsigned a = lane / 16 * 32 + 2 * k + half, b = k * 32 + lane % 16 * 2 + half;
+
+            sum[half] = flushed(
+                g, e,
+                ml_gen_to(g, e, ML_I_FMA, x, flushed(g, e, ml_gen_arg(g, e, first + 1, a)),
+                          flushed(g, e, ml_gen_arg(g, e, first + 2, b)), sum[half]));
+        }
+    }
+    all = flushed(g, e, ml_gen_to(g, e, ML_I_FMA, x, sum[0], one, sum[1]));
+    return flushed(g, e,
+                   ml_gen_to(g, e, ML_I_FMA, x, all, one,
+                             flushed(g, e, ml_gen_arg(g, e, first, lane))));
+}
+
+/* Whether a call of tdpbWHATd, of c, a, b, has operands of its types. */
+static bool is_tile_call(const ml_Expr *e, size_t first, const char *what)
+{
+    const ml_Dtype c = e->args[first]->type, a = e->args[first + 1]->type,
+                   b = e->args[first + 2]->type;
+    bool pairs = *what == 'f';
+
+    if (!ml_dtype_eq(c, e->type) || c.bits != 32 || c.lanes != TILE_LANES ||
+        c.code != (pairs ? ML_FLOAT : ML_INT) || a.lanes * a.bits / 8u != TILE_BYTES ||
+        b.lanes != a.lanes || b.bits != a.bits)
+        return false;
+    if (pairs)
+        return a.code == ML_BFLOAT && b.code == ML_BFLOAT;
+    return a.bits == 8 && a.code == (what[0] == 's' ? ML_INT : ML_UINT) &&
+           b.code == (what[1] == 's' ? ML_INT : ML_UINT);
+}
+
 static bool is_32_bits(ml_Dtype t)
 {
     return ml_dtype_is_int(t) && t.bits == 32;
@@ -211,6 +271,11 @@ uint32_t ml_gen_llvm_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     if (name && name->kind == ML_EXPR_STRING && e->n_args == first + 3 &&
         strncmp(name->as.s, "llvm.aarch64.neon.bf", 20) == 0)
         return arm_pairs(g, e, first, lane, name->as.s[20] == 'm');
+    if (name && name->kind == ML_EXPR_STRING && e->n_args == first + 3 &&
+        strncmp(name->as.s, "llvm.x86.tdpb", 13) == 0)
+        return !is_tile_call(e, first, name->as.s + 13) ? ml_gen_no_call(g, e)
+               : name->as.s[13] == 'f'                  ? tile_of_pairs(g, e, first, lane)
+                                                        : tile_of_bytes(g, e, first, lane);
     if (!name || name->kind != ML_EXPR_STRING || at == ML_COUNT(known) ||
         e->n_args != first + 3 || !is_32_bits(e->type) ||
         !ml_dtype_eq(e->args[first]->type, e->type))

@@ -405,6 +405,10 @@ void ml_cg_store(ml_Cg *g, const ml_Store *s)
         store_scalar(g, s);
         return;
     }
+    if (ml_cg_is_tile_product(s->value)) {
+        ml_cg_store_tile(g, s);
+        return;
+    }
     bits = ml_code_widest(s->value, 16);
     step = ml_cg_chunk(g, bits, lanes);
     n_parts = (lanes + step - 1) / step;

@@ -385,7 +385,7 @@ bool ml_cg_has(ml_Cg *g, const char *feature)
 }
 
 /* LLVM gives up on an intrinsic that the processor lacks, and takes the process with it. */
-static bool has_feature(ml_Cg *g, const char *name)
+bool ml_cg_has_intrinsic(ml_Cg *g, const char *name)
 {
     static const struct {
         const char *prefix, *feature;
@@ -395,6 +395,9 @@ static bool has_feature(ml_Cg *g, const char *name)
         {"llvm.x86.avx512.vpdpbusd.", "+avx512vnni"},
         {"llvm.x86.avx2.vpdpbssd.", "+avxvnniint8"},
         {"llvm.x86.avx512bf16.", "+avx512bf16"},
+        {"llvm.x86.tdpbf16ps.", "+amx-bf16"},
+        {"llvm.x86.tdpbs", "+amx-int8"},
+        {"llvm.x86.tdpbu", "+amx-int8"},
         {"llvm.aarch64.neon.sdot.", "+dotprod"},
         {"llvm.aarch64.neon.udot.", "+dotprod"},
         {"llvm.aarch64.neon.usdot.", "+i8mm"},
@@ -507,7 +510,7 @@ static LLVMValueRef intrinsic(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsign
         e->args[1]->type.code == ML_UINT)
         first = 2;
     count = e->n_args - first;
-    if (!has_feature(g, name->as.s))
+    if (!ml_cg_has_intrinsic(g, name->as.s))
         return L(GetUndef)(outer_type(g, e->type, false));
     id = L(LookupIntrinsicID)(name->as.s, strlen(name->as.s));
     if (id == 0) {

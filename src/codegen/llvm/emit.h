@@ -163,6 +163,10 @@ LLVMTargetMachineRef ml_llvm_machine(ml_Llvm *ll, ml_Ctx *cx);
 
 /* ---- types.c */
 bool ml_cg_dtype_ok(ml_Cg *g, ml_Dtype t); /* else not-supported, named */
+/* ---- tile.c: a store whose value is a product of tiles */
+bool ml_cg_is_tile_product(const ml_Expr *e);
+void ml_cg_store_tile(ml_Cg *g, const ml_Store *s);
+
 /* ---- eight.c: of float8_e4m3fn and float8_e5m2 */
 bool ml_cg_is_eight(ml_Dtype t);
 /* Between bytes in memory and floats that hold such a number; a float to the nearest one. */
@@ -249,6 +253,8 @@ void ml_cg_prefetch(ml_Cg *g, const ml_For *loop);
 
 /* ---- call.c, math.c, poly.c, exp_table.c, quotient.c */
 bool ml_cg_has(ml_Cg *g, const char *feature); /* "+avx512f" */
+/* Whether the processor has what an intrinsic of that name needs; else not-supported. */
+bool ml_cg_has_intrinsic(ml_Cg *g, const char *name);
 LLVMValueRef ml_cg_call(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n);
 /* A function of the math family on floats, doubles or halves (as floats). */
 LLVMValueRef ml_cg_math1(ml_Cg *g, ml_OpId op, ml_Dtype t, unsigned n, LLVMValueRef x);

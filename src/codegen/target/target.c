@@ -18,6 +18,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 /* ---------------------------------------------------------------- extensions */
@@ -344,6 +346,18 @@ static const char *model_name(void)
     return NULL;
 }
 
+/* The system lets a process use tiles that asks for it, once; what it starts asks again. */
+static bool may_use_tiles(void)
+{
+#if defined(__linux__) && defined(SYS_arch_prctl)
+    enum { REQUEST = 0x1023, TILE_DATA = 18 };
+
+    return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+#else
+    return false;
+#endif
+}
+
 static void host_features(ml_Target *t)
 {
     uint64_t saved = saved_registers();
@@ -352,7 +366,7 @@ static void host_features(ml_Target *t)
     size_t at = 0;
 
     for (size_t k = 0; k < ML_COUNT(known); k++)
-        if (has(&known[k], saved, asked)) {
+        if (has(&known[k], saved, asked) && (known[k].needs != TILE || may_use_tiles())) {
             int n = snprintf(t->features + at, sizeof t->features - at, "%s+%s",
                              at ? "," : "", known[k].name);
             at += (size_t)n;

@@ -181,6 +181,44 @@ static void dot_of_pairs(ml_Text *t, const ml_BuiltIn *in)
                 n, in->c, n, in->call, n, in->a, 2 * n, n, 2 * n);
 }
 
+/* x86's tiles: 16 rows of 64 bytes of A, by as many of B, whose columns lie in groups of
+ * what one lane takes at once, into 16 x 16 sums. */
+static void tile_head(ml_Text *t, const char *name, const ml_BuiltIn *in)
+{
+    int group = in->taps / 16;
+
+    ml_text_fmt(t,
+                "    @T.prim_func\n"
+                "    def %s(a: T.handle, b: T.handle, c: T.handle):\n"
+                "        A = T.match_buffer(a, (16, %d), \"%s\", offset_factor=1)\n"
+                "        B = T.match_buffer(b, (16, 16, %d), \"%s\", offset_factor=1)\n"
+                "        C = T.match_buffer(c, (16, 16), \"%s\", offset_factor=1)\n"
+                "        with T.block(\"root\"):\n"
+                "            T.reads(C[0:16, 0:16], A[0:16, 0:%d], B[0:16, 0:16, 0:%d])\n"
+                "            T.writes(C[0:16, 0:16])\n",
+                name, in->taps, in->a, group, in->b, in->c, in->taps, group);
+}
+
+static void tile_16x16(ml_Text *t, const ml_BuiltIn *in)
+{
+    int group = in->taps / 16;
+
+    begin(t);
+    tile_head(t, "desc", in);
+    ml_text_fmt(t,
+                "            for i, j, k in T.grid(16, 16, %d):\n"
+                "                with T.block(\"update\"):\n"
+                "                    vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
+                "                    C[vi, vj] = C[vi, vj] + T.Cast(\"%s\", A[vi, vk]) * "
+                "T.Cast(\"%s\", B[vk // %d, vj, vk %% %d])\n",
+                in->taps, in->c, in->c, group, group);
+    tile_head(t, "impl", in);
+    ml_text_fmt(t,
+                "            C[0, 0:256] = T.call_llvm_pure_intrin(\"%sx256\", \"%s\", "
+                "C[0, 0:256], A[0, 0:%d], B[0, 0, 0:%d])\n",
+                in->c, in->call, 16 * in->taps, 16 * in->taps);
+}
+
 /* CUDA: four bytes of each, into one integer of a thread. */
 static void dot_of_thread(ml_Text *t, const ml_BuiltIn *in)
 {
@@ -242,6 +280,10 @@ static void matmul_4x4x4(ml_Text *t, const ml_BuiltIn *in)
     {                                                                                      \
         nm, dot_of_vectors, ta, tb, tc, 4, 4, fn, "global", "global"                       \
     }
+#define AMX_(nm, ta, tb, tc, k, fn)                                                        \
+    {                                                                                      \
+        nm, tile_16x16, ta, tb, tc, 256, k, "llvm.x86." fn ".internal", "global", "global" \
+    }
 #define MMLA_(nm, ta, tb, tc, k, fn)                                                       \
     {                                                                                      \
         nm, matrix_2x2, ta, tb, tc, 4, k, "llvm.aarch64.neon." fn, "global", "global"      \
@@ -269,6 +311,11 @@ const ml_BuiltIn ml_built_in[ML_BUILT_IN] = {
     BYTES_("dot_8x4_s8s8_avxvnniint8", "int8", 8, "llvm.x86.avx2.vpdpbssd.256"),
     X86_("dot_16x2_bf16", "bfloat16", "bfloat16", "float32", 16, 2, BF16, "global"),
     X86_("dot_16x2_bf16_local", "bfloat16", "bfloat16", "float32", 16, 2, BF16, "local"),
+    AMX_("amx_s8_16x16x64", "int8", "int8", "int32", 64, "tdpbssd"),
+    AMX_("amx_u8s8_16x16x64", "uint8", "int8", "int32", 64, "tdpbusd"),
+    AMX_("amx_s8u8_16x16x64", "int8", "uint8", "int32", 64, "tdpbsud"),
+    AMX_("amx_u8_16x16x64", "uint8", "uint8", "int32", 64, "tdpbuud"),
+    AMX_("amx_bf16_16x16x32", "bfloat16", "bfloat16", "float32", 32, "tdpbf16ps"),
     ARM_("sdot_4x4", "int8", "int8", "int32", SDOT),
     ARM_("dot_4x4_i8i8s32_sdot", "int8", "int8", "int32", SDOT),
     ARM_("udot_4x4", "uint8", "uint8", "uint32", UDOT),

@@ -5,7 +5,7 @@
 
 #include "moonloop/primitives/intrin.h"
 
-enum { ML_BUILT_IN = 28 };
+enum { ML_BUILT_IN = 33 };
 
 typedef struct ml_BuiltIn ml_BuiltIn;
 struct ml_BuiltIn {
