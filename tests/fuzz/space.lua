@@ -183,6 +183,59 @@ local operators = {
     end,
 }
 
+-- Sums of products that are no workload: letters by lot, some in one operand alone, some in the result alone.
+local function einsum(r)
+    local letters, sizes, used = { "a", "b", "c", "d", "e" }, {}, {}
+    local n = r.from(1, #letters)
+    for k = 1, n do sizes[letters[k]] = r.chance(15) and 1 or r.pick(channels) end
+    local operands = {}
+    for k = 1, r.pick { 1, 2, 2, 2, 3 } do
+        local list = {}
+        for i = 1, n do
+            if r.chance(60) then table.insert(list, r.from(1, #list + 1), letters[i]) end
+        end
+        if #list == 0 then list[1] = letters[r.from(1, n)] end
+        for _, l in ipairs(list) do used[l] = true end
+        operands[k] = table.concat(list)
+    end
+    local result = {}
+    for i = 1, n do
+        if used[letters[i]] and r.chance(55) then table.insert(result, r.from(1, #result + 1), letters[i]) end
+        if not used[letters[i]] then sizes[letters[i]] = nil end
+    end
+    local spec, dtype = table.concat(operands, ",") .. "->" .. table.concat(result), r.pick(numbers)
+    local told = {}
+    for letter, size in pairs(sizes) do told[#told + 1] = letter .. " = " .. size end
+    table.sort(told)
+    return moon.einsum(spec, sizes, { dtype = dtype }), ("einsum %s { %s, %s }"):format(spec, table.concat(told, ", "), dtype)
+end
+
+-- A sum over an image with zeros between its elements, in one dimension, product or choice outermost.
+local function zeros(r)
+    local s, k, n = r.from(2, 4), r.from(1, 6), r.from(1, 9)
+    local co, ci = r.pick(channels), r.pick(channels)
+    local dtype = r.pick { "float32", "float32", "float64", "int32" }
+    local out, zero = math.max(1, n * s - k + 1), ("T.%s(0)"):format(dtype)
+    n = (out + k - 2) // s + 1
+    local x, weight = ("X[(vh + vr) // %d, vc]"):format(s), ("W[%d - vr, vc, vo]"):format(k - 1)
+    local inside = r.chance(50)
+    local term = inside and ("T.Select((vh + vr) %% %d == 0, %s * %s, %s)"):format(s, x, weight, zero)
+        or ("T.Select((vh + vr) %% %d == 0, %s, %s) * %s"):format(s, x, zero, weight)
+    return moon.parse(([[
+@T.prim_func
+def main(X: T.Buffer((%d, %d), %q), W: T.Buffer((%d, %d, %d), %q), Y: T.Buffer((%d, %d), %q)):
+    for h, o, r, c in T.grid(%d, %d, %d, %d):
+        with T.block("Y"):
+            vh, vo, vr, vc = T.axis.remap("SSRR", [h, o, r, c])
+            with T.init():
+                Y[vh, vo] = %s
+            Y[vh, vo] = Y[vh, vo] + %s
+]]):format(n, ci, dtype, k, ci, co, dtype, out, co, dtype, out, co, k, ci, zero, term)),
+        ("zeros { s = %d, k = %d, n = %d, ci = %d, co = %d, %s, %s }"):format(s, k, n, ci, co, dtype, inside and "no factor" or "a factor")
+end
+
+local others = { einsum = einsum, zeros = zeros }
+
 local no_operators = { list = true, set = true, args = true, about = true }
 
 -- Names of the operators, sorted; a builder that this file does not know is an error.
@@ -195,6 +248,7 @@ local function known()
         end
     end
     for name in pairs(operators) do assert(w[name], name .. " is no workload any more") end
+    for name in pairs(others) do names[#names + 1] = name end
     table.sort(names)
     return names
 end
@@ -359,12 +413,24 @@ local function described(name, s)
 end
 
 -- Small enough to be interpreted: multiply-adds and bytes.
+local function small(p, most)
+    local ok, flop = pcall(function() return p.flop end)
+    if not ok or not flop then return moon.schedule(p):flops() <= 2 * most end
+    return p.flop <= 2 * most and p.bytes <= 4 * most and p.bytes < 1 << 19
+end
+
 local function drawn(r, name)
     local most = r.pick { 3000, 20000, 60000, 60000, 150000, 400000 }
-    for try = 1, 300 do
-        local s = operators[name](r)
-        local ok, p = pcall(w[name], s)
-        if ok and p.flop <= 2 * most and p.bytes <= 4 * most and p.bytes < 1 << 19 then return p, s end
+    for _ = 1, 300 do
+        local ok, p, line
+        if others[name] then
+            ok, p, line = pcall(others[name], r)
+        else
+            local s = operators[name](r)
+            ok, p = pcall(w[name], s)
+            line = described(name, s)
+        end
+        if ok and small(p, most) then return p, line end
         if not ok and (type(p) ~= "userdata" or p.code ~= "bad-argument") then error(p, 0) end
     end
     return nil
@@ -373,11 +439,10 @@ end
 local function make(seed, k, facts)
     local r = generator(seed, k)
     local name = wanted ~= "" and wanted or names[k % #names + 1]
-    local p, s = drawn(r, name)
+    local p, line = drawn(r, name)
     if not p then return nil end
-    local line = described(name, s)
     local around = "alone"
-    if r.chance(50) then p, around = surrounded(r, p) end
+    if r.chance(50) and name ~= "zeros" then p, around = surrounded(r, p) end
     if around ~= "alone" and around ~= "" then line = line .. ", " .. around end
     local threads = r.pick { 1, 2, 2, 3 }
     -- caches so small that what is decided by them comes up at these sizes

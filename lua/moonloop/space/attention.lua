@@ -35,19 +35,25 @@ local function is_stage(f, whole)
     return #f.reduce == 1 and f.reduce[1] == #f.iters and f.init
 end
 
--- first, last: products with their facts and parts; stages between them, in order; nil when
--- the program is no such chain. `whole`: extents of a scores' tensor.
+-- first, last: products with their facts and parts; stages between them, in order; follower: name of the
+-- element-wise block that reads the result alone, or nil; others: of those in front and behind.
+-- nil when the program is no such chain. `whole`: extents of a scores' tensor.
 local function chain_of(s)
-    local names, list = facts.blocks(s), {}
-    if #names < 3 then return nil end
-    for k, name in ipairs(names) do
+    local list, before = {}, {}
+    for _, name in ipairs(facts.blocks(s)) do
         local f = facts.of(s, s:get_block(name))
         if not f then return nil end
-        list[k] = { name = name, f = f }
+        local to = #list == 0 and #f.reduce == 0 and not f.init and before or list
+        to[#to + 1] = to == before and name or { name = name, f = f }
     end
+    local behind = {}
+    while #list > 3 and #list[#list].f.reduce == 0 do table.insert(behind, 1, table.remove(list).name) end
+    if #list < 3 then return nil end
+    local follower = plain.follower(s, list[#list].name)
+    if follower then table.move(behind, 2, #behind + 1, 1) end
     local first, last = list[1], list[#list]
     local rank = #first.f.spatial
-    if rank < 2 or #first.f.iters ~= rank + #first.f.reduce or not last.f.write.param then return nil end
+    if rank < 2 or #first.f.iters ~= rank + #first.f.reduce or not (follower or last.f.write.param) then return nil end
     local row = first.f.spatial[rank - 1]
     first.p, last.p = parts.of(first.f, row), parts.of(last.f)
     if not first.p or not last.p or #last.f.reduce ~= 1 then return nil end
@@ -58,9 +64,10 @@ local function chain_of(s)
         reduces = reduces or #list[k].f.reduce > 0
     end
     if not reduces then return nil end
-    local before = list[#list - 1]
-    if before.f.write.buffer ~= last.p.left.buffer or #before.f.reduce > 0 then return nil end
-    return { first = first, last = last, stages = table.move(list, 2, #list - 1, 1, {}), rank = rank, whole = whole }
+    local weights = list[#list - 1]
+    if weights.f.write.buffer ~= last.p.left.buffer or #weights.f.reduce > 0 then return nil end
+    return { first = first, last = last, stages = table.move(list, 2, #list - 1, 1, {}), rank = rank, whole = whole,
+        follower = follower, others = table.move(behind, 1, #behind, #before + 1, before) }
 end
 
 -- ---- pieces
@@ -146,7 +153,7 @@ local function scheduled(s, c, target, threads, nv)
     local tail = c.stages[#c.stages].name
     local follows = plain.follower(s, first.name)
     local acc1 = not follows and s:cache_write(first.name, 0, "local") -- then the scores are its copy
-    local acc2 = s:cache_write(last.name, 0, "local")
+    local acc2 = plain.bring_out(s, last.name, c.follower)
     local map = turned_map(rank)
     local queries, by = parts.relaid(s, s:get_block(first.name), first.f, first.p.right, parts.with(first.f.reduce, first.p.v))
     if acc1 then s:transform_layout(acc1, { "write", 0 }, map) end
@@ -206,7 +213,9 @@ function attention.sketches(list, program, target, threads)
     for _, nv in ipairs { 2, 4, 1, 3 } do
         facts.sketch(list, program, ("chain, blocks of %d vectors of rows"):format(nv), function(s)
             plain.inline(s, {})
-            scheduled(s, chain_of(s), target, threads, nv)
+            local own = chain_of(s)
+            for _, name in ipairs(own.others) do facts.try(s, function(x) plain.block(x, name, target, threads) end) end
+            scheduled(s, own, target, threads, nv)
         end)
     end
     list.known = list.known or #list > n

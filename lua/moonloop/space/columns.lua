@@ -56,11 +56,10 @@ local function vectorize_init(s, b, first, depth)
 end
 
 -- Results in registers over all rows, which are the innermost serial loops.
-local function in_registers(s, name, f, target, threads)
+local function in_registers(s, name, f, target, threads, follower)
     local b, lanes = s:get_block(name), facts.lanes(target, f.write.dtype)
     local v = facts.contiguous(f)
-    local after = s:get_consumers(b)
-    local whole = #after == 0 and s:cache_write(b, 0, "local") or nil
+    local whole = plain.bring_out(s, b, follower)
     local loops = s:get_loops(b)
     local c0, c1, c2 = table.unpack(s:split(loops[v], { auto, facts.choose(s, widths(lanes, f.iters[v].extent)), lanes }))
     local order = {}
@@ -74,13 +73,8 @@ local function in_registers(s, name, f, target, threads)
     s:reorder(table.unpack(order))
     s:vectorize(c2)
     s:unroll(c1)
-    if whole then
-        s:reverse_compute_at(whole, c0, true)
-    else
-        s:set_scope(b, 0, "local")
-        s:reverse_compute_at(after[1], c0, true)
-    end
-    local back = s:get_loops(whole or after[1])
+    s:reverse_compute_at(whole, c0, true)
+    local back = s:get_loops(whole)
     local o, i = table.unpack(s:split(back[#back], { auto, lanes }))
     s:vectorize(i)
     s:unroll(o)
@@ -145,26 +139,26 @@ function columns.sketches(list, program, target, threads)
     local name = anchor(probe)
     if not name then return end
     local f = facts.of(probe, probe:get_block(name))
-    local consumers = probe:get_consumers(probe:get_block(name))
     local lanes, v = facts.lanes(target, f.write.dtype), facts.contiguous(f)
-    if f.iters[v].extent < lanes or #consumers > 1 then return end
-    local function whole(fn)
+    if f.iters[v].extent < lanes then return end
+    local function whole(fn, follower)
         return function(s)
             plain.inline(s, {})
             for _, other in ipairs(facts.blocks(s)) do
-                local mine = other == name or (#consumers == 1 and other == probe:get(consumers[1]).name)
-                if not mine or (fn == in_blocks and other ~= name) then
+                if other ~= name and other ~= follower then
                     facts.try(s, function(x) plain.block(x, other, target, threads) end)
                 end
             end
-            fn(s, name, f, target, threads)
+            fn(s, name, f, target, threads, follower)
         end
     end
     if f.points >= facts.serial_below and #row_blocks(f.iters[f.reduce[1]].extent, threads) > 0 then
         facts.sketch(list, program, "columns in blocks of rows", whole(in_blocks))
     end
     local before = #list
-    facts.sketch(list, program, "columns in registers", whole(in_registers))
+    local follower = plain.follower(probe, name)
+    facts.sketch(list, program, "columns in registers", whole(in_registers, follower))
+    if follower and #list == before then facts.sketch(list, program, "columns in registers", whole(in_registers)) end
     list.known = #list > before -- there is nothing that packing would save
 end
 

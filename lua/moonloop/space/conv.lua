@@ -28,10 +28,11 @@ local function weights_of(f, v)
 end
 
 -- The axes of a block, or nil when it is no convolution: rows over two iterators or more,
--- sums over two or more.
-local function axes_of(f)
+-- sums over two or more. classes: it has parity classes, each of which may have one tap alone,
+-- or more taps than the next (a guard).
+local function axes_of(f, classes)
     local v = facts.contiguous(f)
-    if not f.init or not v or #f.reduce < 2 or #f.reads ~= 2 or f.guard then return nil end
+    if not f.init or not v or #f.reduce < (classes and 1 or 2) or #f.reads ~= 2 or (f.guard and not classes) then return nil end
     local at, w = weights_of(f, v)
     if not at then return nil end
     local x = f.reads[3 - at]
@@ -125,9 +126,9 @@ local function split_reduced(s, f, a, loops)
     local last, before = f.reduce[#f.reduce], f.reduce[#f.reduce - 1]
     local extent = f.iters[last].extent
     -- few channels: with the taps before them they are one line of the image
-    local line = a.image.strides[before] == extent and a.image.strides[last] == 1
-    local wline = a.weights.strides[before] == extent * a.weights.strides[last]
-    if line and wline and extent < 16 and not a.image.by[before] then
+    local line = before and a.image.strides[before] == extent and a.image.strides[last] == 1
+    local wline = line and a.weights.strides[before] == extent * (a.weights.strides[last] or 0)
+    if wline and extent < 16 and not a.image.by[before] then
         r[#r] = s:fuse(r[#r - 1], r[#r])
         table.remove(r, #r - 1)
         extent = extent * f.iters[before].extent
@@ -162,7 +163,7 @@ end
 -- "rows": rows outermost), consumer (an elementwise block computed with each tile).
 local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
     local b = s:get_block(name)
-    local acc = not how.consumer and s:reindex(b, { "write", 0 })
+    local back = plain.bring_out(s, b, how.consumer, true)
     local panel = how.pack and s:cache_read(b, a.at - 1, "global")
     local loops = s:get_loops(b)
     local t = split_tiles(s, f, a, loops, tiles, lanes)
@@ -186,7 +187,6 @@ local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
         vectorize_copy(s, panel, lanes)
     end
     s:set_scope(b, 0, "local")
-    local back = how.consumer and s:get_block(how.consumer) or acc
     s:reverse_compute_at(back, tile_loop, true)
     local bl = s:get_loops(back)
     vectorize_copy(s, back, lanes)
@@ -224,26 +224,17 @@ end
 
 function conv.sketches(list, program, target, threads)
     local probe = core.schedule(program, { name = "probe" })
-    local name = image.prepare(probe)
+    local name, classes = image.prepare(probe)
     local f = name and facts.of(probe, probe:get_block(name))
-    local a = f and axes_of(f)
+    local a = f and axes_of(f, classes)
     if not a then return end
     local lanes = facts.lanes(target, f.write.dtype)
     local tiles = tiles_for(f, a, target, lanes, product(f, f.reduce))
     if #tiles == 0 or f.iters[a.v].extent * 2 <= lanes then return end
-    local consumer = image.epilogue(probe, name)
-    local rest = {}
-    for _, n in ipairs(facts.blocks(probe)) do
-        if n ~= name and n ~= consumer then rest[#rest + 1] = n end
-    end
     local function whole(how)
-        return function(s)
+        return function(s, consumer, others)
             image.prepare(s)
-            for _, n in ipairs(rest) do
-                facts.try(s, function(x)
-                    if not image.in_lines(x, n, target, threads) then plain.block(x, n, target, threads) end
-                end)
-            end
+            others()
             how.consumer = consumer
             tiled(s, name, f, a, tiles, lanes, target, threads, how)
         end
@@ -264,8 +255,9 @@ function conv.sketches(list, program, target, threads)
     local lines = product(f, a.rows) // f.iters[a.w].extent
     local few = bytes <= 256 << 10 and lines >= 4 * threads
     if few or (panels < 2 * threads and panels % threads ~= 0) then kinds = { by_rows, in_place, copied } end
-    for _, k in ipairs(kinds) do facts.sketch(list, program, k[1], whole(k[2])) end
-    list.known = true
+    local own, consumer, before = { [name] = true }, plain.follower(probe, name), #list
+    for _, k in ipairs(kinds) do image.sketch(list, program, k[1], target, threads, own, consumer, whole(k[2])) end
+    list.known = #list > before
 end
 
 return conv

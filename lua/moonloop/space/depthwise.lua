@@ -114,10 +114,10 @@ local function vectors(s, block, lanes, unrolled)
 end
 
 -- by_pixels: all channels of a tile before the next one; else the line for each channel.
-local function tiled(s, name, f, a, target, threads, producer, unpadded, by_pixels)
+local function tiled(s, name, f, a, target, threads, producer, consumer, unpadded, by_pixels)
     local lanes = facts.lanes(target, f.write.dtype)
     local b = s:get_block(name)
-    local acc = s:cache_write(b, 0, "local")
+    local acc = plain.bring_out(s, b, consumer)
     local loops = s:get_loops(b)
     local part = facts.choose(s, parts_for(f, a, lanes, threads, unpadded))
     local width = facts.choose(s, widths_for(f, a, target, unpadded, by_pixels))
@@ -161,11 +161,11 @@ function depthwise.sketches(list, program, target, threads)
     if not a then return end
     local producers = probe:get_producers(probe:get_block(name))
     local producer = #producers == 1 and probe:get(producers[1]).name or nil
-    if #facts.blocks(probe) > (producer and 2 or 1) then return end
     local function whole(unpadded, by_pixels)
-        return function(s)
+        return function(s, consumer, others)
             plain.inline(s, {})
-            tiled(s, name, f, a, target, threads, producer, unpadded, by_pixels)
+            others()
+            tiled(s, name, f, a, target, threads, producer, consumer, unpadded, by_pixels)
         end
     end
     local kinds = {
@@ -180,8 +180,11 @@ function depthwise.sketches(list, program, target, threads)
     local short = f.iters[a.v].extent * facts.bytes(a.image.dtype) < 1024
     local order = short and { 4, 3, 1, 2 } or far and { 3, 4, 1, 2 } or { 1, 3, 4, 2 }
     if not producer then order = short and { 2, 1 } or { 1, 2 } end
-    for _, k in ipairs(order) do facts.sketch(list, program, kinds[k][1], kinds[k][2]) end
-    list.known = true
+    local own, consumer, before = { [name] = true, [producer or name] = true }, plain.follower(probe, name), #list
+    for _, k in ipairs(order) do
+        image.sketch(list, program, kinds[k][1], target, threads, own, consumer, kinds[k][2])
+    end
+    list.known = #list > before
 end
 
 return depthwise

@@ -62,19 +62,35 @@ function image.anchor(s)
     return best
 end
 
--- The elementwise block that reads the anchor alone.
-function image.epilogue(s, name)
-    local list = s:get_consumers(s:get_block(name))
-    local f = #list == 1 and facts.of(s, list[1])
-    return f and #f.reduce == 0 and s:get(list[1]).name or nil
+-- Adds what whole(s, consumer) makes of the program: with the elementwise block that follows the
+-- anchor in the tiles; where that is refused, and where there is none, whole(s, nil). The stages
+-- beside them (all but those named in `own`) are blocks by themselves.
+function image.sketch(list, program, name, target, threads, own, consumer, whole)
+    local function made(with)
+        return function(s)
+            whole(s, with, function()
+                for _, n in ipairs(facts.blocks(s)) do
+                    if not own[n] and n ~= with then
+                        facts.try(s, function(x)
+                            if not image.in_lines(x, n, target, threads) then plain.block(x, n, target, threads) end
+                        end)
+                    end
+                end
+            end)
+        end
+    end
+    local before = #list
+    facts.sketch(list, program, name, made(consumer))
+    if consumer and #list == before then facts.sketch(list, program, name, made(nil)) end
 end
 
 -- Parity classes: a sum over an image with zeros between its elements becomes sums over the
--- image itself, one for each remainder of the position, which becomes an iterator of its own.
+-- image itself, one for each remainder of the position, which becomes an iterator of its own. Whether
+-- there were zeros.
 function image.split_parity(s, name)
-    if not facts.try(s, function(x) x:skip_zeros(name, true) end) then return end
+    if not facts.try(s, function(x) x:skip_zeros(name) end) then return false end
     local f = facts.of(s, s:get_block(name))
-    if not f then return end
+    if not f then return true end
     local from, to = {}, {}
     for k, it in ipairs(f.iters) do
         local name_of, period = "i" .. k, nil
@@ -88,15 +104,15 @@ function image.split_parity(s, name)
     end
     local map = ("lambda %s: (%s,)"):format(table.concat(from, ", "), table.concat(to, ", "))
     if #to > #from then facts.try(s, function(x) x:transform_block_layout(name, map) end) end
+    return true
 end
 
 -- The program brought to one block with the most work, parity classes apart; its name, nil:
--- there is none.
+-- there is none; and whether it has such classes.
 function image.prepare(s)
     plain.inline(s, {})
     local name = image.anchor(s)
-    if name then image.split_parity(s, name) end
-    return name
+    return name, name and image.split_parity(s, name)
 end
 
 return image

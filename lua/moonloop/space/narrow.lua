@@ -92,7 +92,7 @@ local function turn_copy(s, block, lanes, threads)
     if threads > 1 and n > 2 then s:parallel(n > 3 and s:fuse(table.unpack(loops, 1, n - 2)) or loops[1]) end
 end
 
-local function tiled(s, name, f, a, tiles, lanes, threads, producer)
+local function tiled(s, name, f, a, tiles, lanes, threads, producer, consumer)
     local b = s:get_block(name)
     local turned = producer and s:get_block(producer) or s:cache_read(b, a.at - 1, "global")
     s:transform_layout(turned, { "write", 0 }, last(a.rank, a.rank - 1))
@@ -102,7 +102,7 @@ local function tiled(s, name, f, a, tiles, lanes, threads, producer)
     end
     turn_copy(s, turned, lanes, threads)
 
-    local back = s:reindex(b, { "write", 0 })
+    local back = plain.bring_out(s, b, consumer, true)
     s:set_scope(b, 0, "local")
     local w = core.block_body(s, b).write
     s:transform_layout(b, { "write", 0 }, last(#w.shape, dimension_of(w, a.w)))
@@ -142,17 +142,19 @@ function narrow.sketches(list, program, target, threads)
     local f = name and facts.of(probe, probe:get_block(name))
     local lanes = f and facts.lanes(target, f.write.dtype)
     local a = f and axes_of(f, lanes)
-    if not a or image.epilogue(probe, name) then return end
+    if not a then return end
     local tiles = tiles_for(f, a, target, lanes)
     if #tiles == 0 then return end
     local producers = probe:get_producers(probe:get_block(name))
     local producer = #producers == 1 and probe:get(producers[1]).name or nil
-    if #facts.blocks(probe) > (producer and 2 or 1) then return end
-    list.known = true
-    facts.sketch(list, program, "lines of the image are vectors", function(s)
-        image.prepare(s)
-        tiled(s, name, f, a, tiles, lanes, threads, producer)
-    end)
+    local own, before = { [name] = true, [producer or name] = true }, #list
+    image.sketch(list, program, "lines of the image are vectors", target, threads, own, plain.follower(probe, name),
+        function(s, consumer, others)
+            image.prepare(s)
+            others()
+            tiled(s, name, f, a, tiles, lanes, threads, producer, consumer)
+        end)
+    list.known = #list > before
 end
 
 return narrow

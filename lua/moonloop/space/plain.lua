@@ -110,13 +110,24 @@ function plain.inline(s, keep)
     end
 end
 
--- What is left after a block: the elementwise block that reads it alone, once inlined.
+-- What is left after a block: the elementwise block that reads it alone, once inlined; nil
+-- where the block's own result is given back, too, so that it cannot stay in registers.
 function plain.follower(s, name)
-    local list = s:get_consumers(s:get_block(name))
-    if #list ~= 1 then return nil end
+    local b = s:get_block(name)
+    local list = s:get_consumers(b)
+    local own = facts.of(s, b)
+    if #list ~= 1 or (own and own.write.param) then return nil end
     local f = facts.of(s, list[1])
     if not f or #f.reduce > 0 then return nil end
     return s:get(list[1]).name
+end
+
+-- The block that brings results of `block` out of registers, with the element-wise block that
+-- follows (its name, or nil) in it. reindexed: in the order of the block's iterators.
+function plain.bring_out(s, block, follower, reindexed)
+    local back = reindexed and s:reindex(block, { "write", 0 }) or s:cache_write(block, 0, "local")
+    if follower then s:reverse_compute_inline(follower) end
+    return back
 end
 
 -- Every block by itself, with and without inlining.

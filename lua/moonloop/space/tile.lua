@@ -5,6 +5,7 @@ local moon, core, facts, plain = ...
 
 local tile = {}
 local auto = moon.auto
+local image = core.load("space/image")(moon, core, facts, plain)
 
 -- A reduction whose results lie side by side, from operands that do so too or are the same
 -- for all of them: accumulators in registers pay.
@@ -222,10 +223,17 @@ local function prologues(s, name)
     return out
 end
 
+-- The program brought to one block with the most work, without zeros between elements; its name.
+local function prepare(s)
+    plain.inline(s, {})
+    local name = anchor(s)
+    if name then image.split_parity(s, name) end
+    return name
+end
+
 function tile.sketches(list, program, target, threads)
     local probe = core.schedule(program, { name = "probe" })
-    plain.inline(probe, {})
-    local name = anchor(probe)
+    local name = prepare(probe)
     if not name then return end
     local f = facts.of(probe, probe:get_block(name))
     local consumer, before = plain.follower(probe, name), prologues(probe, name)
@@ -235,7 +243,7 @@ function tile.sketches(list, program, target, threads)
     end
     local function whole(how)
         return function(s)
-            plain.inline(s, {})
+            prepare(s)
             for _, n in ipairs(rest) do
                 if how.pad ~= n then facts.try(s, function(x) plain.block(x, n, target, threads) end) end
             end

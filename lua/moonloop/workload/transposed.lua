@@ -19,11 +19,10 @@ function workload.conv2d_transposed(opts)
     local shift = P * s.s - q -- makes the dilated position non-negative, without changing its remainder
     local Y = te.compute({ s.n, oh, ow, s.co }, function(n, h, w, o)
         local i, j = h + r + shift, w + t + shift
-        local x = Xp(n, i // s.s, j // s.s, c)
-        if s.s > 1 then
-            x = te.select(te.all(te.eq(i % s.s, 0), te.eq(j % s.s, 0)), x, te.const(0, dtype))
-        end
-        return te.sum(base.product(x, W(s.k - 1 - r, s.k - 1 - t, c, o), acc), r, t, c)
+        local x = base.product(Xp(n, i // s.s, j // s.s, c), W(s.k - 1 - r, s.k - 1 - t, c, o), acc)
+        -- what lies between the elements is no factor: 0 times an infinite weight is not added
+        if s.s > 1 then x = te.select(te.all(te.eq(i % s.s, 0), te.eq(j % s.s, 0)), x, te.const(0, acc)) end
+        return te.sum(x, r, t, c)
     end, "Y")
     return base.finish {
         id = s.id or "conv2d_transposed", inputs = { X, W }, outputs = { Y },

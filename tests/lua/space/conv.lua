@@ -40,6 +40,43 @@ end)
 test("parity classes of transposed ones", function()
     taken(w.conv2d_transposed { h = 4, w = 5, ci = 4, co = 32, k = 4, s = 2, p = 1 })
     taken(w.conv2d_transposed { h = 3, w = 3, ci = 4, co = 16, k = 6, s = 3, p = 0, n = 2 })
+    taken(w.conv2d_transposed { h = 4, w = 4, ci = 8, co = 32, k = 2, s = 2, p = 0 }) -- one tap each
+    taken(w.conv2d_transposed { h = 4, w = 5, ci = 8, co = 32, k = 5, s = 3, p = 1 }) -- one or two
+end)
+
+test("sizes that the stride does not divide have no classes, and no zeros between elements either", function()
+    for _, o in ipairs { { k = 3, s = 2, p = 1 }, { k = 2, s = 3, p = 0 }, { k = 5, s = 2, p = 2 } } do
+        local p = w.conv2d_transposed { h = 4, w = 5, ci = 8, co = 32, k = o.k, s = o.s, p = o.p }
+        is_right(p, 2, 1)
+        assert(not moon.draft(p):script():find("T.Select", 1, true))
+    end
+end)
+
+-- An infinite weight reaches the results that it is a factor of, and no other.
+test("what lies between the elements of an image is no factor", function()
+    for _, o in ipairs { { k = 4, p = 1 }, { k = 3, p = 1 } } do
+        local p = w.conv2d_transposed { h = 4, w = 4, ci = 2, co = 32, k = o.k, s = 2, p = o.p }
+        local t = p:inputs()
+        t.W[{ 1, 1, 0, 7 }] = math.huge
+        t.W[{ 0, 1, 1, 9 }] = 0 / 0
+        local want, got, by_start = p:reference(t)[1], p:outputs()[1], p:outputs()[1]
+        moon.interpret(p, { t.X, t.W, by_start })
+        moon.build(moon.draft(p))(t.X, t.W, got)
+        local odd, shape = 0, want.shape
+        for h = 0, shape[2] - 1 do
+            for v = 0, shape[3] - 1 do
+                for c = 0, shape[4] - 1 do
+                    local at = { 0, h, v, c }
+                    local x, y, z = want[at], got[at], by_start[at]
+                    if x ~= x or math.abs(x) == math.huge then odd = odd + 1 end
+                    local same = x ~= x and y ~= y or x == y or math.abs(x - y) < 1e-5
+                    assert(y ~= y and z ~= z or y == z or math.abs(y - z) < 1e-5, ("%d %d %d: %g, the start %g"):format(h, v, c, y, z))
+                    assert(same or c == 7 or c == 9, ("%d %d %d: %g, by definition %g"):format(h, v, c, y, x))
+                end
+            end
+        end
+        assert(odd > 0)
+    end
 end)
 
 test("lines of the image are vectors where a pixel has few results", function()

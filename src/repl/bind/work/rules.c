@@ -218,7 +218,7 @@ static const ml_Store *first_store(Body *c, const ml_Stmt *s, bool tuple, int64_
 
 /* block_body(s, block, tuple): {iters=, reads=, write=, stores=, init=, ops=, guard=, calls=,
  * copy=}, or nil when its body is not one store; tuple: nor a tuple, of which `write` is the
- * first. */
+ * first, a parameter where any of them is. */
 static int block_body(lua_State *L)
 {
     ml_Schedule *s = bind_check_schedule(L, 1), *from;
@@ -247,6 +247,9 @@ static int block_body(lua_State *L)
     push_iters(L, b);
     lua_setfield(L, 4, "iters");
     push_access(&c, st->buffer, st->indices, st->n);
+    for (uint32_t k = 0; k < b->n_writes; k++)
+        if (is_param(c.f, b->writes[k].buffer))
+            bind_set_bool(L, "param", true);
     lua_setfield(L, 4, "write");
     bind_set_int(L, "stores", stores);
     bind_set_bool(L, "init", b->init != NULL);
