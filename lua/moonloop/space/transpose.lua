@@ -21,17 +21,18 @@ local function axes_of(f)
     end
 end
 
--- Lanes of the squares, those that leave less over first.
+-- Lanes of the squares: those with the least work first, that of squares over the edges
+-- counted. Parts of a line are stored by narrow ones.
 local function widths(lanes, rows, columns)
-    local out = {}
+    local out, cost = {}, {}
     for _, w in ipairs { lanes, lanes // 2, lanes // 4 } do
-        if w >= 4 and w <= rows and w <= columns then out[#out + 1] = w end
+        if w >= 4 and w <= rows and w <= columns then
+            out[#out + 1] = w
+            local squares = ((rows + w - 1) // w) * ((columns + w - 1) // w)
+            cost[w] = squares * w * w * (1 + 0.25 * (lanes // w - 1))
+        end
     end
-    table.sort(out, function(a, b)
-        local x, y = rows % a + columns % a, rows % b + columns % b
-        if x ~= y then return x < y end
-        return a > b
-    end)
+    table.sort(out, function(a, b) return cost[a] < cost[b] end)
     return out
 end
 
