@@ -264,7 +264,7 @@ LLVMValueRef ml_cg_math2(ml_Cg *g, ml_OpId op, ml_Dtype t, unsigned n, LLVMValue
 LLVMValueRef ml_cg_poly1(ml_Cg *g, ml_OpId op, unsigned n, LLVMValueRef x);
 /* e^x or 2^x of float32 by a table in registers; NULL: the processor or n does not allow. */
 LLVMValueRef ml_cg_exp_table(ml_Cg *g, unsigned n, LLVMValueRef x, bool two);
-/* The same of erf, from 0.85 on. */
+/* The same of erf. */
 LLVMValueRef ml_cg_erf_table(ml_Cg *g, unsigned n, LLVMValueRef x);
 /* Lanes of float32 divided by what they share (`by`, whose value is b); NULL: they do not, or
  * a division is as good. */
