@@ -58,6 +58,16 @@ local function axes_of(f, classes)
     return a
 end
 
+-- Elements of a line of the image that the last two sums run along as one, where channels are
+-- few; nil: they do not.
+local function line_of(f, a)
+    local last, before = f.reduce[#f.reduce], f.reduce[#f.reduce - 1]
+    local extent = f.iters[last].extent
+    local line = before and a.image.strides[before] == extent and a.image.strides[last] == 1
+    local wline = line and a.weights.strides[before] == extent * (a.weights.strides[last] or 0)
+    return wline and extent < 16 and not a.image.by[before] and extent * f.iters[before].extent or nil
+end
+
 -- ---- register tiles
 
 -- Tiles as numbers h * 10000 + w * 100 + vectors, the promising ones first: cycles of a
@@ -68,6 +78,8 @@ local function tiles_for(f, a, target, lanes, depth)
     local height = a.h and f.iters[a.h].extent or 1
     local most = target.registers >= 32 and 28 or 12
     local list = {}
+    -- pixels beside each other read the same elements of a line: few steps can be written out
+    local overlap = line_of(f, a) and a.image.strides[a.w] < line_of(f, a)
     for nv = 1, 6 do
         local fits = nv == 1 or nv * lanes <= up(n, lanes)
         if a.step and a.step % (nv * lanes) ~= 0 then fits = false end
@@ -75,12 +87,12 @@ local function tiles_for(f, a, target, lanes, depth)
             for mh = 1, math.min(height, most // mw) do
                 local rows = mh * mw
                 local acc = rows * nv
-                -- a second line only where one is too short
-                local sense = mh == 1 or mw == width
+                -- a second line only where one is too short, or pixels below each other read other lines
+                local sense = mh == 1 or mw == width or overlap and mw == 1
                 if sense and acc <= most and acc + nv <= target.registers then
                     local useful = (n / up(n, nv * lanes)) * (width / up(width, mw)) * (height / up(height, mh))
                     local wait = math.max(1, 10 / acc)
-                    local loads = math.max(1, 0.94 + 0.35 * (rows + nv) / acc)
+                    local loads = math.max(1, 0.94 + 0.35 * (rows + nv) / acc) * (overlap and mw > 1 and 1.04 or 1)
                     -- a panel comes from a cache: lines of a row of the tile
                     local panel = depth * nv * lanes * facts.bytes(a.weights.dtype)
                     local far = panel <= l1 and 0 or panel <= l2 and 1.5 or 4
@@ -119,23 +131,20 @@ local function split_tiles(s, f, a, loops, tiles, lanes)
     return t
 end
 
--- The reduce loops, outermost first; the innermost is cut for unrolling.
-local function split_reduced(s, f, a, loops)
+-- The reduce loops, outermost first; the innermost is cut for unrolling. tile: the rule's own.
+local function split_reduced(s, f, a, loops, tile)
     local r = {}
     for _, k in ipairs(f.reduce) do r[#r + 1] = loops[k] end
-    local last, before = f.reduce[#f.reduce], f.reduce[#f.reduce - 1]
-    local extent = f.iters[last].extent
-    -- few channels: with the taps before them they are one line of the image
-    local line = before and a.image.strides[before] == extent and a.image.strides[last] == 1
-    local wline = line and a.weights.strides[before] == extent * (a.weights.strides[last] or 0)
-    if wline and extent < 16 and not a.image.by[before] then
+    local extent = line_of(f, a)
+    if extent then
         r[#r] = s:fuse(r[#r - 1], r[#r])
         table.remove(r, #r - 1)
-        extent = extent * f.iters[before].extent
+    else
+        extent = f.iters[f.reduce[#f.reduce]].extent
     end
     local candidates = {}
     -- not so many that neighbouring rows read the same elements: those would be kept, and spill
-    local apart = math.max(1, a.image.strides[a.w])
+    local apart = tile // 100 % 100 == 1 and extent or math.max(1, a.image.strides[a.w])
     for _, n in ipairs { 4, 7, 8, 6, 5, 3, 2, 1 } do
         if extent % n == 0 and n <= apart then candidates[#candidates + 1] = n end
     end
@@ -167,7 +176,7 @@ local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
     local panel = how.pack and s:cache_read(b, a.at - 1, "global")
     local loops = s:get_loops(b)
     local t = split_tiles(s, f, a, loops, tiles, lanes)
-    local reduced, k1 = split_reduced(s, f, a, loops)
+    local reduced, k1 = split_reduced(s, f, a, loops, tiles[1])
 
     local order = {}
     add_all(order, t.shared)
@@ -240,13 +249,14 @@ function conv.sketches(list, program, target, threads)
         end
     end
     -- a copy pays where many tiles read it, and lines of the weights lie far apart; where they
-    -- come from beyond the second cache, for two
+    -- come from beyond the second cache, a second tile is enough
     local tile = tiles[1]
     local width = tile % 100 * lanes
     local panels = (f.iters[a.v].extent + width - 1) // width * product(f, a.shared)
     local bytes = a.weights.elements * facts.bytes(a.weights.dtype)
-    local passes = bytes > target.l2 and 2 or 10
-    local pays = panels > 1 and product(f, a.rows) > (passes - 1) * (tile // 10000) * (tile // 100 % 100)
+    local rows = (tile // 10000) * (tile // 100 % 100)
+    local read = product(f, a.rows) >= (bytes > target.l2 and rows + 1 or 10 * rows)
+    local pays = panels > 1 and read
     local copied = { "panels of weights, copied", { pack = true, order = "panels" } }
     local in_place = { "panels of weights", { order = "panels" } }
     local by_rows = { "rows of the image", { order = "rows" } }

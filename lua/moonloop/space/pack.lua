@@ -13,7 +13,7 @@ local parts = core.load("space/pack_parts")(moon, core, facts)
 
 -- The loops outside the sum, in order, how many of them are dealt out, and where panels are
 -- copied. l: loops of the product as they were split; loops: those that were not, by iterator.
-local function outside(s, l, loops, f, p, threads, how)
+local function outside(s, l, loops, f, p, target, threads, how)
     local outer, more = {}, {}
     for _, list in ipairs { p.batch, p.columns } do
         for _, k in ipairs(list) do outer[#outer + 1] = loops[k] end
@@ -34,6 +34,15 @@ local function outside(s, l, loops, f, p, threads, how)
     if how.width then
         most, first = 32, 16
         while panels % first > 0 do first = first // 2 end
+    elseif how.pack then
+        -- rows from beyond the second cache are read once for as many panels as a quarter of it holds
+        local far = p.m * p.depth * facts.bytes(p.left.dtype) * 4 > target.l2
+        local bytes = p.depth * parts.up(p.n, panels) * facts.bytes(p.right.dtype)
+        local dealt = parts.balance(p.among * panels, threads)
+        for _, g in ipairs { 2, 4 } do
+            local stays = far and panels % g == 0 and g * bytes * 4 <= target.l2
+            if stays and parts.balance(p.among * panels // g, threads) >= dealt then first = g end
+        end
     end
     local jc, jr = table.unpack(s:split(l.jo,
         s:sample_perfect_tile { loop = l.jo, n = 2, max_innermost_factor = most, decision = { panels // first, first } }))
@@ -77,7 +86,7 @@ local function scheduled(s, name, f, p, target, threads, how)
     if how.left then left, left_by = parts.relaid(s, b, f, p.left, { p.r, sum_and_row }) end
     local loops = s:get_loops(b)
     local l = split(s, loops, f, p, lanes, target, threads, how)
-    local outer, tasks, at = outside(s, l, loops, f, p, threads, how)
+    local outer, tasks, at = outside(s, l, loops, f, p, target, threads, how)
     local order = table.move(l.sum, 1, #l.sum, #outer + 1, table.move(outer, 1, #outer, 1, {}))
     for _, x in ipairs { l.k1, l.ii or false, l.jv, l.jl } do
         if x then order[#order + 1] = x end

@@ -97,6 +97,46 @@ test("weights beyond the second cache are copied for two tiles, and asked for ah
     assert(ahead == (far and 2 or 0) and names[1] == "panels of weights", ahead .. " " .. names[1])
 end)
 
+-- What the compiled sketch, with decisions by lot, leaves is what the interpreted program leaves.
+local function compiled(p, lots)
+    local a = {}
+    for k, x in ipairs(p:func("main").buffers) do a[k] = moon.tensor(x.shape, x.dtype):random(k, -1, 1) end
+    local list = moon.space.sketches(p, { threads = 2 })
+    local function filled()
+        local b = {}
+        for k, x in ipairs(a) do b[k] = x:copy() end
+        return b
+    end
+    local want = filled()
+    moon.interpret(p, want)
+    for _, sketch in ipairs(list) do
+        for lot = 0, lots do
+            local s, got = moon.schedule(p), filled()
+            sketch.schedule:trace():apply(s, { decide = function(instruction, decision)
+                if lot == 0 or instruction.kind ~= "SampleCategorical" then return decision end
+                return math.random(0, #instruction.attrs[1] - 1)
+            end })
+            moon.build(s, { threads = 2 })(table.unpack(got))
+            local c = want[#want]:compare(got[#got], { rtol = 1e-4, atol = 1e-4 })
+            assert(c.ok, sketch.name .. "\n" .. s:script())
+        end
+    end
+    return list
+end
+
+test("of few channels, pixels below each other are a tile: their lines share nothing", function()
+    if not moon.features.llvm then return print("skip: no LLVM") end
+    local list = compiled(w.conv2d { h = 30, w = 13, ci = 3, co = 32, k = 5, s = 2, p = 2 }, 3)
+    local text = list[1].schedule:script()
+    assert(text:find("for w_1_init in T.unroll(1):", 1, true) and not text:find("for h_1_init in T.unroll(1):", 1, true), text)
+    compiled(w.conv3d { depth = 4, h = 9, w = 8, ci = 2, co = 20, k = 3, s = 1, p = 1 }, 2)
+end)
+
+test("weights from far away are asked for ahead, past their end too", function()
+    if not moon.features.llvm then return print("skip: no LLVM") end
+    compiled(w.conv2d { h = 4, w = 4, ci = 256, co = 256, k = 3 }, 1)
+end)
+
 test("windows over channels by themselves", function()
     local first = {}
     for k, p in ipairs { w.depthwise { h = 9, w = 10, c = 32, k = 3, p = 1 }, w.depthwise { h = 11, w = 9, c = 48, k = 3, s = 2, p = 1, n = 2 },

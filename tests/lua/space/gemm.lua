@@ -164,6 +164,18 @@ test("many panels are copied for all rows", function()
     assert(names:find("groups of panels", 1, true), names)
 end)
 
+test("rows from beyond the second cache are read for as many panels as a quarter of it holds", function()
+    local l2, k = moon.machine().caches.L2, 1024
+    for _, m in ipairs { 16, l2 // (4 * k) } do -- a quarter of it at most, or four
+        local p = product("mk,kn->mn", { m = m, n = 1024, k = k })
+        local text = moon.space.sketches(p, { threads = 1 })[1].schedule:script()
+        local groups, wide = text:match("for %w+_0_0 in range%((%d+)%)"), text:match("for %w+_0_1 in T.serial%((%d+)")
+        local panel = 4 * k * 1024 // (groups * wide)
+        assert(wide == "1" or m > 16 and wide * panel * 4 <= l2, text)
+        assert(wide ~= "1" or m == 16 or 2 * panel * 4 > l2, text)
+    end
+end)
+
 test("columns that fill no vector have a shorter one", function()
     first("product, ", product("mk,kn->mn", { m = 40, n = 6, k = 24 }))
 end)
