@@ -68,6 +68,25 @@ local function line_of(f, a)
     return wline and extent < 16 and not a.image.by[before] and extent * f.iters[before].extent or nil
 end
 
+-- The dimension of a buffer along which a step of so many elements goes.
+local function dimension(access, step)
+    local stride = 1
+    for d = #access.shape, 1, -1 do
+        stride = stride * access.shape[d]
+        if step < stride then return d end
+    end
+end
+
+-- Whether the weights of one part lie between those of others along a sum: a copy has both.
+local function is_interleaved(f, a)
+    local w, of = a.weights, {}
+    for _, k in ipairs(f.reduce) do of[dimension(w, w.strides[k])] = true end
+    for _, k in ipairs(a.shared) do
+        if f.iters[k].extent > 1 and of[dimension(w, w.strides[k])] then return true end
+    end
+    return false
+end
+
 -- ---- register tiles
 
 -- Tiles as numbers h * 10000 + w * 100 + vectors, the promising ones first: cycles of a
@@ -255,7 +274,8 @@ function conv.sketches(list, program, target, threads)
     local panels = (f.iters[a.v].extent + width - 1) // width * product(f, a.shared)
     local bytes = a.weights.elements * facts.bytes(a.weights.dtype)
     local rows = (tile // 10000) * (tile // 100 % 100)
-    local read = product(f, a.rows) >= (bytes > target.l2 and rows + 1 or 10 * rows)
+    local far = bytes > target.l2 and not is_interleaved(f, a)
+    local read = product(f, a.rows) >= (far and rows + 1 or 10 * rows)
     local pays = panels > 1 and read
     local copied = { "panels of weights, copied", { pack = true, order = "panels" } }
     local in_place = { "panels of weights", { order = "panels" } }

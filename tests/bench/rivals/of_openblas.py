@@ -1,5 +1,8 @@
 """OpenBLAS: products of float32 matrices, a batch as one call after the other."""
 import ctypes
+import os
+import subprocess
+import sys
 
 import numpy
 
@@ -7,8 +10,20 @@ lib = None
 ROWS, PLAIN, TURNED = 101, 111, 112
 
 
+def name_core():
+    """A processor younger than the library is taken for the oldest one: it is told which kernels to use."""
+    ask = "import ctypes as c; l = c.CDLL('libopenblas.so.0'); f = l.openblas_get_corename; f.restype = c.c_char_p; print(f())"
+    taken_for = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True).stdout
+    with open("/proc/cpuinfo") as f:
+        has = f.read().split()
+    for flag, core in ("avx512f", "SkylakeX"), ("avx2", "Haswell"):
+        if "Prescott" in taken_for and flag in has:
+            os.environ.setdefault("OPENBLAS_CORETYPE", core)
+
+
 def begin(threads):
     global lib
+    name_core()
     lib = ctypes.CDLL("libopenblas.so.0")
     lib.openblas_set_num_threads(threads)
     lib.openblas_get_config.restype = ctypes.c_char_p

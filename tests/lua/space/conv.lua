@@ -97,6 +97,11 @@ test("weights beyond the second cache are copied for two tiles, and asked for ah
     assert(ahead == (far and 2 or 0) and names[1] == "panels of weights", ahead .. " " .. names[1])
 end)
 
+test("a copy of interleaved parts has all of them, and is no draft", function()
+    local list = moon.space.sketches(w.conv2d_transposed { h = 4, w = 4, ci = 512, co = 512, k = 4, s = 2, p = 1 }, { threads = 2 })
+    assert(list[1].name == "panels of weights", list[1].name)
+end)
+
 -- What the compiled sketch, with decisions by lot, leaves is what the interpreted program leaves.
 local function compiled(p, lots)
     local a = {}
