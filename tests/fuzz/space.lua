@@ -264,6 +264,7 @@ local function buffer(name, shape, dtype)
 end
 
 local function stage(name, shape, value)
+    if #shape == 0 then return ("    with T.block(%q):\n        %s[()] = %s\n"):format(name, name, value) end
     local loops, iters, extents = {}, {}, {}
     for d, n in ipairs(shape) do
         loops[d], iters[d], extents[d] = "e" .. d, "v" .. d, n
@@ -281,7 +282,7 @@ end
 local function index(shape)
     local v = {}
     for d in ipairs(shape) do v[d] = "v" .. d end
-    return table.concat(v, ", ")
+    return #v == 0 and "()" or table.concat(v, ", ")
 end
 
 -- The function's text as a head of parameters and lines of the body, indented by 4.
@@ -303,7 +304,8 @@ local casts = { "float32", "float64", "float16", "bfloat16", "int32", "int8" }
 
 -- A value of the element x of dtype, by a kind; extra: parameters that it needs.
 local function after(r, x, shape, dtype, k, extra)
-    local kind = r.pick { "relu", "bias", "scale", "residual", "clip", "chain", "cast" }
+    local kind = r.pick(#shape > 0 and { "relu", "bias", "scale", "residual", "clip", "chain", "cast" } or
+        { "relu", "residual", "clip", "cast" })
     local function number(v)
         if is_float(dtype) then v = v .. ".0" end
         return ("T.%s(%s)"):format(dtype, v)

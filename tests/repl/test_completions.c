@@ -90,7 +90,7 @@ static void names_of_workloads_and_networks_are_offered(void **state)
 {
     Got g;
 
-    offers(*state, "s = schedule(workload(\"GMM|", 23, "GMM-0 GMM-1 GMM-2 GMM-3");
+    offers(*state, "s = schedule(workload(\"GMM-|", 23, "GMM-0 GMM-1 GMM-2 GMM-3");
     offers(*state, "moon.workload('CUM|", 15, "CUM-0 CUM.x0");
     offers_among(*state, "workload(\"|", "QMM-3", "matmul");
     offers(*state, "workload.set(\"s|", 14, "smoke suite");
