@@ -129,7 +129,9 @@ static inline ml_Job job_of(Fix *x, const char *program, uint32_t want)
                     .target = ml_target_host(),
                     .set = x->set,
                     .want = want,
-                    .timing = ML_TIMING_TUNE};
+                    .timing = ML_TIMING_TUNE,
+                    .compile_limit = 10 * HANGS,
+                    .run_limit = 10 * HANGS};
 }
 
 /* Runs the job; false where its result is a failure. */
