@@ -29,7 +29,7 @@ C[vi] = B[T.int64(4294967295)]
 }
 
 for _, s in ipairs(kernels) do
-   local ok, e = pcall(moon.time, s, {limit = 1, alone = true})
+   local ok, e = pcall(moon.time, s, {limit = 3, alone = true})
    print(ok and "it ran" or e.message)
 end
 

@@ -83,7 +83,7 @@ fresh
 line "print(80 + 8) $stubborn"
 has_line 88 && within pressed
 verdict 'returns from an endless loop that catches errors with a second Ctrl-C'
-sees 'error: interrupted' && shows '[interrupted]' && ! shows '^Cerror'
+sees 'error: interrupted' && sees '[interrupted]' && ! shows '^Cerror'
 verdict 'says so on a line of its own'
 fresh
 line "print(90 + 9) coroutine.wrap(function() $stubborn end)()"

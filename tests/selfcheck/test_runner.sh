@@ -34,7 +34,7 @@ printf 'echo ok one\nkill -SEGV $$\n' >test_dies.sh
     check 'counts passed, failed and skipped tests of a program' 1 '1 passed, 1 failed, 1 skipped' $run fake_fail
     check 'a program that dies fails, and so does what it never ran' 1 '1 passed, 2 failed' FAKE=abort $run fake_crash
     check 'a program that leaves early with status 0 fails' 1 '1 passed, 2 failed' FAKE=exit $run fake_crash
-    check 'a program over the time limit fails' 1 '1 passed, 2 failed' ML_LIMIT=1 FAKE=sleep $run fake_crash
+    check 'a program over the time limit fails' 1 '1 passed, 2 failed' ML_LIMIT=4 FAKE=sleep $run fake_crash
     check 'a program without tests fails' 1 '0 passed, 1 failed' FAKE=none $run fake_crash
     check 'a good script passes and its skips are counted' 0 '1 passed, 0 failed, 1 skipped' $run test_good.sh
     check 'a script with a not ok line fails' 1 '1 passed, 1 failed' $run test_bad.sh
@@ -103,8 +103,8 @@ neither() { ! below | grep -q -e "$1" && ! atend | grep -q -e "$1"; }
     rm once
     check 'of many that fail none is run again' 1 '2 passed, 2 failed, 1 skipped' ML_AGAIN=1 $run test_good.sh test_bad.sh test_once.sh
     rm once
-    printf 'if [ -e once ]; then rm once; sleep 1.2; echo ok one; else touch once; sleep 100; fi\n' >test_slow.sh
-    check 'over the time limit there is more of it' 0 '2 passed, 0 failed, 1 skipped' ML_LIMIT=1 $run test_good.sh test_slow.sh
+    printf 'if [ -e once ]; then rm once; sleep 5; echo ok one; else touch once; sleep 100; fi\n' >test_slow.sh
+    check 'over the time limit there is more of it' 0 '2 passed, 0 failed, 1 skipped' ML_LIMIT=4 $run test_good.sh test_slow.sh
 }
 
 # T=WORDS picks the tests whose paths hold one of the words, also where there are several.
