@@ -302,6 +302,9 @@ static void wrapper(ml_Cg *g, LLVMValueRef body, LLVMTypeRef type, LLVMTypeRef *
     LLVMValueRef *args = ML_ARRAY(g->cx, LLVMValueRef, f->n_params + 1), r;
     ml_CgFn fn;
 
+    /* nothing can be made better here, and most passes then pass it by */
+    ml_cg_attr(g, w, AT_FUNCTION, "noinline", 0);
+    ml_cg_attr(g, w, AT_FUNCTION, "optnone", 0);
     ml_cg_fn_begin(g, &fn, w, f->span);
     for (uint32_t k = 0; k < f->n_params; k++) {
         LLVMValueRef at = ml_cg_i64(g, k);

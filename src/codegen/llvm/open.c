@@ -207,6 +207,8 @@ static LLVMCodeGenOptLevel level_here(ml_Llvm *ll)
         "-disable-lsr",
         "-enable-misched=0",
         "-disable-post-ra",
+        "-disable-cgp",
+        "-disable-replace-with-vec-lib",
         "-disable-machine-cse",
         "-disable-machine-sink",
         "-disable-postra-machine-licm",
@@ -214,12 +216,16 @@ static LLVMCodeGenOptLevel level_here(ml_Llvm *ll)
         "-disable-copyprop",
         "-disable-constant-hoisting",
         "-disable-partial-libcall-inlining",
+        "-no-stack-coloring",
         "-disable-ssc",
         "-enable-shrink-wrap=false",
-        "-disable-x86-domain-reassignment", /* these are unknown where x86 is */
+        /* unknown where LLVM may have no x86 */
+        "-disable-x86-domain-reassignment",
         "-x86-cmov-converter=false",
+        "-x86-disable-avoid-SFB",
+        "-x86-machine-combiner=false",
     };
-    const size_t n = ML_COUNT(options) - (ll->x86 ? 0 : 2);
+    const size_t n = ML_COUNT(options) - (ll->x86 ? 0 : 4);
     static bool set; /* the library takes them once */
 
     if (!ml_code_is_alone())
