@@ -47,6 +47,10 @@ const ml_Buffer *ml_canonical_buffer(ml_Program p, ml_Uid scope, const ml_Buffer
 bool ml_block_writes(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf);
 bool ml_block_reads(ml_Program p, ml_Uid scope, const ml_Block *b, const ml_Buffer *buf);
 
+/* Narrows the loops to where the block reads the region, as far as conditions around its one
+ * load of the buffer say it (order/guarded_read.c). */
+void ml_narrow_to_read(ml_Ctx *cx, const ml_Block *b, const ml_Region *r, ml_DomVec *dom);
+
 /* The child blocks of the scope whose signature names one of the buffers (canonical ones),
  * each once, in textual order, behind what is in *out. */
 typedef ML_VEC(const ml_Block *) ml_BlockVec;

@@ -116,7 +116,7 @@ static const ml_Expr *swap(ml_Ctx *cx, const ml_Expr *e, void *user)
     if (ml_is_op(e, ML_OP_IF_THEN_ELSE) && begins_false(s->c, e->args[0], false)) {
         const ml_Expr *v[3] = {e->args[0], NULL, e->args[2]};
         if (e->args[1] == s->c->load && s->start == NULL &&
-            !(e->args[2]->flags & (ML_X_HAS_LOAD | ML_X_EFFECT)) &&
+            !(e->args[2]->flags & ML_X_EFFECT) && /* of other tensors, if it loads */
             begins_false(s->c, e->args[0], true)) {
             s->start = first_of(s->c, e->args[2]);
             return s->to;

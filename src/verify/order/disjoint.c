@@ -14,6 +14,7 @@
 typedef struct Access {
     const ml_Block *block;
     const ml_Region *region;
+    bool is_read;
     ml_Interval *box; /* per dimension, relaxed over the loops inside */
 } Access;
 
@@ -35,11 +36,11 @@ static ml_Region bound(Disjoint *d, const ml_Block *b, const ml_Region *r)
     return ml_region_subst(d->cx, *r, &sub);
 }
 
-static void add(Disjoint *d, const ml_Block *b, const ml_Region *v, size_t n)
+static void add(Disjoint *d, const ml_Block *b, const ml_Region *v, size_t n, bool read)
 {
     for (size_t k = 0; k < n; k++)
         if (v[k].buffer->uid == d->buf->uid)
-            ml_push(d->cx, &d->access, ((Access){b, &v[k], NULL}));
+            ml_push(d->cx, &d->access, ((Access){b, &v[k], read, NULL}));
 }
 
 /* What each access covers in one iteration, as intervals. */
@@ -52,6 +53,8 @@ static void relax_all(Disjoint *d)
 
         a->box = ML_ARRAY(d->cx, ml_Interval, d->buf->rank);
         ml_relax_domain(d->cx, d->p, a->block->tag, d->loop->var->uid, NULL, &dom);
+        if (a->is_read)
+            ml_narrow_to_read(d->cx, a->block, a->region, &dom);
         for (size_t m = 0; m < d->buf->rank; m++)
             a->box[m] = ml_relax_loads(d->ar, r.ranges[m], dom.v, dom.n);
     }
@@ -300,9 +303,9 @@ static bool disjoint(ml_Ctx *cx, ml_Program p, ml_Uid loop, const ml_Buffer *b, 
     for (size_t k = 0; k < blocks.n; k++) {
         const ml_Block *blk = ml_as_block(blocks.v[k]);
 
-        add(&d, blk, blk->writes, blk->n_writes);
+        add(&d, blk, blk->writes, blk->n_writes, false);
         if (reads)
-            add(&d, blk, blk->reads, blk->n_reads);
+            add(&d, blk, blk->reads, blk->n_reads, true);
     }
     bool yes = shown(&d);
 
