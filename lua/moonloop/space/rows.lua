@@ -203,9 +203,10 @@ local function region(s, list, n, target, threads)
             if #own > at and (s:get(own[#own]).extent or 0) >= lanes then
                 local counts = dividing(s:get(own[#own]).extent, lanes, { 4, 2, 8, 1 })
                 local several = #counts > 0 and facts.choose(s, counts) or 1
-                local _, many, inner = table.unpack(s:split(own[#own], { auto, several, lanes }))
+                local far, many, inner = table.unpack(s:split(own[#own], { auto, several, lanes }))
                 s:vectorize(inner)
                 s:unroll(many)
+                facts.stream(s, far, m.f, target) -- its results alone: what else is stored here is read again
             end
         end
     end

@@ -84,6 +84,13 @@ test("rows that are softened, normed and summed share one nest", function()
     family("rows", sum(64, 512, "float16"), 1)
 end)
 
+test("rows that fill the caches are stored past them, what is read again is not", function()
+    local text = moon.space.sketches(softmax(8192, 8192), { threads = 2 })[1].schedule:script()
+    local _, n = text:gsub("non_temporal", "")
+    assert(n == 1, text)
+    assert(not moon.space.sketches(softmax(64, 256), { threads = 2 })[1].schedule:script():find("non_temporal", 1, true))
+end)
+
 test("groups of rows that are a multiple wait for their sums together", function()
     for _, rows in ipairs { { 96, 4 }, { 97, 1 } } do
         local list = moon.space.sketches(softmax(rows[1], 256), { threads = 2 })
