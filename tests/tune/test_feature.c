@@ -116,10 +116,21 @@ static void slog_is_exact_enough(void **state)
     }
 }
 
+static void a_target_has_usual_caches_where_none_are_known(void **state)
+{
+    const ml_Target t = {.vector_bits = 256, .registers = 16};
+    const uint64_t cache[3] = {49152, 0, 0};
+    ml_FeatureTarget f = ml_feature_target(&t, 3, cache);
+
+    assert_true(f.vector_bytes == 32 && f.registers == 16 && f.threads == 3);
+    assert_true(f.l1 == 49152 && f.l2 == 1048576 && f.l3 == 33554432 && !f.gpu);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_vector_of_a_matmul),
+        cmocka_unit_test(a_target_has_usual_caches_where_none_are_known),
         cmocka_unit_test(slog_is_exact_enough),
     };
 

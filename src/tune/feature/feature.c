@@ -173,3 +173,19 @@ bool ml_features(ml_Nest *n, const ml_FeatureTarget *t, ml_FeatureRows *out)
     }
     return true;
 }
+
+ml_FeatureTarget ml_feature_target(const ml_Target *t, uint32_t threads,
+                                   const uint64_t cache[3])
+{
+    static const double usual[3] = {32768, 1048576, 33554432};
+    double bytes[3];
+
+    for (size_t k = 0; k < 3; k++)
+        bytes[k] = cache[k] ? (double)cache[k] : usual[k];
+    return (ml_FeatureTarget){.vector_bytes = t->vector_bits / 8,
+                              .registers = t->registers,
+                              .threads = threads,
+                              .l1 = bytes[0],
+                              .l2 = bytes[1],
+                              .l3 = bytes[2]};
+}

@@ -9,6 +9,7 @@
 #ifndef ML_TUNE_FEATURE_H
 #define ML_TUNE_FEATURE_H
 
+#include "moonloop/codegen/target/target.h"
 #include "moonloop/tune/feature/nest.h"
 
 enum {
@@ -51,6 +52,11 @@ typedef struct ml_FeatureTarget {
     double l1, l2, l3; /* bytes */
     bool gpu;
 } ml_FeatureTarget;
+
+/* Of a target that so many threads run on; cache: bytes of L1, L2, L3 of a core, 0 where
+ * they are not known. */
+ml_FeatureTarget ml_feature_target(const ml_Target *t, uint32_t threads,
+                                   const uint64_t cache[3]);
 
 enum { ML_MAX_ROWS = 64 };
 typedef struct ml_FeatureRows {

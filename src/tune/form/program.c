@@ -100,11 +100,12 @@ static void emit(ml_Ctx *cx, Compile *c, size_t k, ml_FormStep *step)
 bool ml_form_compile(ml_Ctx *cx, const ml_Forms *f, const ml_Num *out, size_t n,
                      ml_FormProgram *p)
 {
+    ml_Ctx *tmp = ml_ctx_new(0);
     Compile c = {.f = f};
     size_t needed;
 
-    c.last = ML_ARRAY(cx, size_t, f->nodes.n + 1);
-    c.at = ML_ARRAY(cx, uint16_t, f->nodes.n + 1);
+    c.last = ML_ARRAY(tmp, size_t, f->nodes.n + 1);
+    c.at = ML_ARRAY(tmp, uint16_t, f->nodes.n + 1);
     needed = mark_needed(&c, out, n);
     ml_FormStep *steps = ML_ARRAY(cx, ml_FormStep, needed + 1);
     double *consts = ML_ARRAY(cx, double, needed + 1);
@@ -118,7 +119,7 @@ bool ml_form_compile(ml_Ctx *cx, const ml_Forms *f, const ml_Num *out, size_t n,
         }
     for (size_t k = 0; k < f->nodes.n; k++)
         if (c.last[k] && f->nodes.v[k].op != ML_FORM_CONST)
-            emit(cx, &c, k, &steps[p->n_steps++]);
+            emit(tmp, &c, k, &steps[p->n_steps++]);
     for (size_t k = 0; k < n; k++)
         to[k] = c.at[out[k]];
     p->n_registers = c.n_registers;
@@ -127,6 +128,7 @@ bool ml_form_compile(ml_Ctx *cx, const ml_Forms *f, const ml_Num *out, size_t n,
     if (f->tables.n)
         memcpy(tables, f->tables.v, f->tables.n * sizeof *tables);
     p->tables = tables;
+    ml_ctx_unref(tmp);
     return c.n_registers < NO_REGISTER;
 }
 

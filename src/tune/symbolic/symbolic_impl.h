@@ -96,7 +96,6 @@ typedef struct Variant {
     size_t n_rows;
     ml_FormProgram
         p; /* n_rows * ML_FEATURES results, then whether it is within the limits */
-    double *room;
 } Variant;
 
 struct ml_SketchForms {
@@ -117,7 +116,9 @@ struct ml_SketchForms {
     bool stale; /* questions came since they were compiled */
     ml_FormProgram ask;
     double *ask_room;
-    double *x; /* inputs of a run: numbers * ML_LANES */
+    double *x;    /* inputs of a run: numbers * ML_LANES */
+    double *room; /* of the variant that runs */
+    size_t room_for;
     double *real_rows;
     ML_VEC(ml_Num) extents; /* of what each tile cuts, in order */
     bool several;           /* some variants have others: then draws are replays */

@@ -98,10 +98,6 @@ static void compile_variant(ml_SketchForms *s, const ml_FeatureRows *r, Variant 
     out[r->n * ML_FEATURES] = within(s, r);
     v->n_rows = r->n;
     v->real = !ml_form_compile(s->cx, &s->f, out, r->n * ML_FEATURES + 1, &v->p);
-    if (v->real)
-        return;
-    v->room = ML_ARRAY(s->cx, double, ml_form_room(&v->p) + 8);
-    ml_form_ready(&v->p, v->room);
 }
 
 static uint32_t question_of(ml_SketchForms *s, ml_Num q)
@@ -196,17 +192,32 @@ static void fill_inputs(ml_SketchForms *s, const int64_t *const *d, size_t n)
             s->x[k * ML_LANES + l] = (double)d[l < n ? l : n - 1][k];
 }
 
+/* Registers with the constants of a variant: variants share them. */
+static double *ready(ml_SketchForms *s, const Variant *v)
+{
+    size_t need = ml_form_room(&v->p);
+
+    if (need > s->room_for) {
+        s->room = ML_ARRAY(s->cx, double, 2 * need);
+        s->room_for = 2 * need;
+    }
+    ml_form_ready(&v->p, s->room);
+    return s->room;
+}
+
 static void compare(ml_SketchForms *s, Variant *v, const int64_t *d, int n_real)
 {
+    const double *room = ready(s, v);
+
     fill_inputs(s, &d, 1);
-    ml_form_run(&v->p, s->x, v->room);
+    ml_form_run(&v->p, s->x, s->room);
     v->checked++;
     if (n_real != (int)v->n_rows) {
         s->st.why = ml_format(s->cx, "%zu rows, not %d", v->n_rows, n_real);
         v->real = true;
     }
     for (size_t k = 0; !v->real && k < v->n_rows * ML_FEATURES; k++) {
-        double have = v->room[(size_t)v->p.out[k] * ML_LANES], want = s->real_rows[k];
+        double have = room[(size_t)v->p.out[k] * ML_LANES], want = s->real_rows[k];
 
         if (fabs(have - want) <= 1e-9 * (1 + fabs(want)))
             continue;
@@ -332,20 +343,21 @@ static void run_variant(ml_SketchForms *s, Batch *b, Variant *v, const uint32_t 
 {
     const int64_t *d[ML_LANES];
     size_t width = v->n_rows * ML_FEATURES;
+    double *room = ready(s, v);
 
     for (size_t from = 0; from < n; from += ML_LANES) {
         size_t m = n - from < ML_LANES ? n - from : ML_LANES;
-        const double *ok = v->room + (size_t)v->p.out[width] * ML_LANES;
+        const double *ok = room + (size_t)v->p.out[width] * ML_LANES;
 
         for (size_t l = 0; l < m; l++)
             d[l] = b->d + (size_t)list[from + l] * s->numbers;
         fill_inputs(s, d, m);
-        ml_form_run(&v->p, s->x, v->room);
+        ml_form_run(&v->p, s->x, room);
         for (size_t l = 0; l < m; l++) {
             float *to = rows + (size_t)begin[list[from + l]] * ML_FEATURES;
 
             for (size_t k = 0; k < width; k++)
-                to[k] = (float)v->room[(size_t)v->p.out[k] * ML_LANES + l];
+                to[k] = (float)room[(size_t)v->p.out[k] * ML_LANES + l];
             b->valid[list[from + l]] = ok[l] != 0;
             s->st.beyond += ok[l] == 0;
         }
