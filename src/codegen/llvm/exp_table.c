@@ -84,7 +84,7 @@ static LLVMValueRef sixteen(ml_Cg *g, LLVMValueRef x, bool two)
 }
 
 /* erf x = x g(|x|): around each of sixteen knots 4/15 apart a polynomial of degree 5 for g,
- * fitted at Chebyshev points, whose constant has two parts; 0.66 ulp, 1.04 next to subnormals. Zeros where g is even:
+ * fitted at Chebyshev points, whose constant has two parts; 0.69 ulp, 1.04 next to subnormals. Zeros where g is even:
  * a coefficient that is nearly nothing costs the processor its slow path. */
 static LLVMValueRef sixteen_erf(ml_Cg *g, LLVMValueRef x, bool unused)
 {
