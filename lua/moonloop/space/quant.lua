@@ -272,8 +272,8 @@ local function orders(f, a, target, threads)
     local panels = extent_of(f, a.batch) * extent_of(f, a.columns) * parts.up(a.vectors, tile % 1000)
     local rows = extent_of(f, a.batch) * extent_of(f, a.columns) * extent_of(f, a.rows) // a.m * parts.up(a.m, tile // 1000)
     local by_panels, by_rows = parts.balance(panels, threads), parts.balance(rows, threads)
-    -- a right operand that stays in the second cache whatever the order: results are written line by line
-    local few = a.right.elements * facts.bytes(a.right.dtype) * 8 <= target.l2 and by_rows > by_panels - 0.05
+    -- few of the right operand stay near whatever the order: results are written line by line
+    local few = a.right.elements * facts.bytes(a.right.dtype) * 16 <= target.l2 and by_rows > by_panels - 0.05
     local list = (few or by_panels < 0.9 and by_rows > by_panels) and { "rows", "panels" } or { "panels", "rows" }
     if extent_of(f, a.rows) <= 8 and not a.packed then table.insert(list, 1, "steps") end
     return list
