@@ -117,7 +117,7 @@ const char *ml_cp_int(ml_Cp *g, ml_Dtype t, int64_t v);
 const char *ml_cp_float(ml_Cp *g, ml_Dtype t, double v);
 
 /* ---- helpers.c: functions of the prelude, printed when they are first asked for */
-const char *ml_cp_op(ml_Cp *g, const char *op, ml_Dtype t, unsigned n);
+const char *ml_cp_op(ml_Cp *g, const char *name, ml_Dtype t, unsigned n);
 const char *ml_cp_convert(ml_Cp *g, ml_Dtype from, ml_Dtype to, unsigned n);
 const char *ml_cp_splat(ml_Cp *g, ml_Dtype t, unsigned n);
 const char *ml_cp_ramp(ml_Cp *g, ml_Dtype t, unsigned n);
