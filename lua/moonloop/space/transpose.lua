@@ -47,10 +47,12 @@ local function divisor_near(n, x)
 end
 
 -- Squares in each block: rows of them times 1000 and columns; where they divide the whole,
--- no square is cut.
+-- no square is cut. Where some are, small blocks come first: in a cut block each square is guarded.
 local function shapes_for(width, rows, columns)
     local out, seen = {}, {}
-    for _, shape in ipairs { { 16, 4 }, { 4, 16 }, { 1, 1 }, { 4, 4 }, { 1, 64 }, { 64, 1 } } do
+    local list = { { 16, 4 }, { 4, 16 }, { 1, 1 }, { 4, 4 }, { 1, 64 }, { 64, 1 } }
+    if rows % width ~= 0 or columns % width ~= 0 then table.insert(list, 1, { 1, 4 }) end
+    for _, shape in ipairs(list) do
         local r, c = shape[1], shape[2]
         if rows % width == 0 then r = divisor_near(rows // width, r) end
         if columns % width == 0 then c = divisor_near(columns // width, c) end
