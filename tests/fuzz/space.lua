@@ -334,6 +334,9 @@ end
 -- its first input; what they are.
 local function surrounded(r, p)
     local params, at, body = taken_apart(p)
+    for _, q in ipairs(params) do
+        if #q.shape == 0 then return p, "" end -- of no dimension: there are no loops to write
+    end
     local outs, ins = {}, {}
     for name in pairs(p:outputs()) do
         if type(name) == "string" then outs[name] = true end
@@ -453,9 +456,10 @@ local function make(seed, k, facts)
         facts.l2 = facts.l1 * r.pick { 2, 8 }
         facts.l3 = facts.l2 * r.pick { 2, 16 }
     end
-    local search, list = moon.tuning.search(p, { threads = threads, seed = r.from(1, 1 << 30), space = function(program, o)
+    local ok, search, list = pcall(moon.tuning.search, p, { threads = threads, seed = r.from(1, 1 << 30), space = function(program, o)
         return moon.space.sketches(program, { threads = o.threads, target = facts })
     end })
+    if not ok then error(line .. "\n" .. tostring(search), 0) end
     local sketches = {}
     for n, x in ipairs(list) do sketches[n] = x.name end
     local refused = {}

@@ -223,11 +223,16 @@ local function prologues(s, name)
     return out
 end
 
--- The program brought to one block with the most work, without zeros between elements; its name.
+-- The program brought to one block with the most work, without zeros between elements where
+-- something is left to be summed then; its name.
 local function prepare(s)
     plain.inline(s, {})
     local name = anchor(s)
-    if name then image.split_parity(s, name) end
+    if not name then return nil end
+    local copy = s:copy()
+    image.split_parity(copy, name)
+    local f = facts.of(copy, copy:get_block(name))
+    if f and is_tileable(f) then image.split_parity(s, name) end
     return name
 end
 

@@ -52,6 +52,11 @@ test("sizes that the stride does not divide have no classes, and no zeros betwee
     end
 end)
 
+test("a window of one tap that leaves nothing to be summed has a draft", function()
+    is_right(w.conv2d_transposed { h = 3, w = 6, ci = 1, co = 3, k = 2, s = 4, p = 0 }, 2, 1)
+    is_right(w.conv2d_transposed { h = 3, w = 6, ci = 1, co = 32, k = 2, s = 2, p = 0 }, 2, 1)
+end)
+
 -- An infinite weight reaches the results that it is a factor of, and no other.
 test("what lies between the elements of an image is no factor", function()
     for _, o in ipairs { { k = 4, p = 1 }, { k = 3, p = 1 } } do
