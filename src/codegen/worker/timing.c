@@ -18,6 +18,7 @@
 #define TOO_SLOW    2.0   /* the same of a long one, the first */
 #define VERY_LONG   0.02  /* seconds of a call of which less is hopeless already: */
 #define SLOWER      1.3   /* times the best, the first */
+#define LONGEST     0.05  /* seconds of a call that is a sample though it is the first */
 #define CONTENDER   1.1   /* times the best, of who is sampled to the end */
 
 typedef struct Plan {
@@ -176,7 +177,8 @@ bool ml_time_hopeless(double call, double best)
 
 /* Runs it once, and then until it is warm; how many calls a sample has. *once: what a call
  * takes at most; *sample: a first sample, or NAN. A first call that is long and says that
- * best (0: none) is out of reach is the only one, unless it was put aside meanwhile. */
+ * best (0: none) is out of reach is the only one, and a very long one whatever it says,
+ * unless it was put aside meanwhile. */
 static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, double best,
                         int32_t *status, double *once, double *sample)
 {
@@ -185,7 +187,7 @@ static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, double bes
 
     *once = t;
     *sample = (double)NAN;
-    if (ml_time_hopeless(t, best) && switches() == before)
+    if (best > 0 && (t > LONGEST || ml_time_hopeless(t, best)) && switches() == before)
         return 1;
     while (clock_now() - begin < p->warm && *status == 0)
         t = fmin(t, batch(k, 1, status));

@@ -17,7 +17,9 @@ enum { ROUNDS = 3 }; /* of timing again */
 #define LONGEST   0.5 /* seconds that a result is held, about, */
 #define RUNS      20  /* and so many runs of the guard */
 #define APART     1.1 /* ratio of two timings of the guard from which on they disagree */
-#define MIGHT_WIN 3.0 /* times the best: a disturbed program can be that slow */
+#define MIGHT_WIN 3.0 /* times the best: a disturbed program can be that slow, */
+#define LONG_RUN  0.02
+#define LONG_WIN  1.5 /* not one that runs for longer than that many seconds */
 
 /* ---------------------------------------------------------------- holding */
 
@@ -129,7 +131,7 @@ bool ml_held_next(ml_Tuner *t, ml_Ctx *cx)
     Slot *s;
 
     while (t->looks > 0 && t->again < t->n_held &&
-           t->held[t->again].seconds >= MIGHT_WIN * best)
+           t->held[t->again].seconds >= (best > LONG_RUN ? LONG_WIN : MIGHT_WIN) * best)
         t->again++;
     bool guard = t->looks == 0 || t->again == t->n_held;
 

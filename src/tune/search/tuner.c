@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #define LONG_RUN  0.02 /* seconds of a checking run */
-#define FAR_WORSE 3    /* times that of the best, for which it is not waited any more */
+#define FAR_WORSE 6    /* times that of the best, for which it is not waited any more */
 
 /* ---------------------------------------------------------------- making one */
 
@@ -203,7 +203,7 @@ static ml_Job job_of(const ml_Tuner *t, const Made *m, bool run)
     double limit = fmin(10, ML_RUN_SPARE + (best > 0 ? fmin(60 * best, slow) : slow));
 
     if (runs_are_long(t))
-        limit = fmin(limit, 0.5 + FAR_WORSE * t->checked);
+        limit = fmin(limit, 1 + FAR_WORSE * t->checked);
     return (ml_Job){.binary = m->program,
                     .func = t->func->name,
                     .target = t->target,
