@@ -94,7 +94,7 @@ heard=$PWD/heard
 echoes() { case " $(stty -F "$tty" -a) " in *" -echo "*) false ;; esac; }
 silent() { ! echoes; }
 waits() { grep '^voluntary' "/proc/$(child)/status"; } # how often the program has begun to wait
-waits_anew() { [ "$(waits)" != "$since" ]; }
+waits_anew() { [ -z "$since" ] || [ "$(waits)" != "$since" ]; } # some kernels do not count
 clear_shell
 read -r report report_tty < <(tm new-session -d -P -F '#{pane_id} #{pane_tty}' -x 80 -y 24 "exec cat >'$heard'")
 line "'$MOONLOOP' --no-init -i 2>$report_tty"
