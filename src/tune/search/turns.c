@@ -77,7 +77,7 @@ static void choose(ml_Tuner *t)
     for (size_t k = 0; k < t->valid.n && t->n_final < ML_FINAL; k++) {
         const Measured *m = &t->valid.v[k];
 
-        if (k > 0 && m->seconds > LONG_RUN && m->seconds > WORSE * t->valid.v[0].seconds)
+        if (m->seconds > LONG_RUN && m->seconds > WORSE * t->valid.v[0].seconds)
             break;
         if (m != before)
             enter(t, m);
