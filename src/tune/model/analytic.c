@@ -5,7 +5,7 @@
  * Times are cycles of one core with two vector pipes, two loads and one store a cycle; only
  * their relation matters, since scores are compared within one task. The rates of caches are
  * those that put 264 measured candidates of five products and convolutions best in order, on
- * two cores with 512-bit vectors. Source: auto-scheduler 15.
+ * two cores with 512-bit vectors; none of them was held out. Source: auto-scheduler 15.
  */
 #include "moonloop/tune/model/model.h"
 
