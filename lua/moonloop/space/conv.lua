@@ -80,9 +80,12 @@ end
 -- Whether the weights of one part lie between those of others along a sum: a copy has both.
 local function is_interleaved(f, a)
     local w, of = a.weights, {}
-    for _, k in ipairs(f.reduce) do of[dimension(w, w.strides[k])] = true end
+    local function along(k) -- nil: not at all, or once
+        return f.iters[k].extent > 1 and w.strides[k] and dimension(w, w.strides[k]) or nil
+    end
+    for _, k in ipairs(f.reduce) do of[along(k) or 0] = true end
     for _, k in ipairs(a.shared) do
-        if f.iters[k].extent > 1 and of[dimension(w, w.strides[k])] then return true end
+        if along(k) and of[along(k)] then return true end
     end
     return false
 end

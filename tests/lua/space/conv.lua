@@ -57,6 +57,12 @@ test("a window of one tap that leaves nothing to be summed has a draft", functio
     is_right(w.conv2d_transposed { h = 3, w = 6, ci = 1, co = 32, k = 2, s = 2, p = 0 }, 2, 1)
 end)
 
+test("loops of one step lie along no dimension of the weights", function()
+    local p = w.conv2d { h = 6, w = 14, ci = 31, co = 100, k = 1, s = 2, d = 2, p = 0 }
+    local small = { lanes = 4, vector_bits = 128, registers = 16, l1 = 1 << 10, l2 = 2 << 10, l3 = 4 << 10 }
+    assert(ours[moon.space.sketches(p, { threads = 1, target = small })[1].name])
+end)
+
 -- An infinite weight reaches the results that it is a factor of, and no other.
 test("what lies between the elements of an image is no factor", function()
     for _, o in ipairs { { k = 4, p = 1 }, { k = 3, p = 1 } } do
