@@ -139,6 +139,7 @@ typedef struct ml_Cg {
     /* debug lines */
     LLVMDIBuilderRef di;
     LLVMMetadataRef di_unit, di_file;
+    bool gathers; /* vectors are put together of lanes, which may be one wide load */
     bool failed;
 } ml_Cg;
 

@@ -272,8 +272,10 @@ static LLVMValueRef shuffle(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned
         g->mask = mask;
         return v;
     }
-    if (n)
+    if (n) {
         v = L(GetPoison)(ml_cg_type(g, e->type, n));
+        g->gathers = true;
+    }
     for (unsigned k = 0; k < count && !g->failed; k++) {
         unsigned lane = 0;
         const ml_Expr *from = ml_shuffle_picks(e, lane0 + k, NULL, &lane);

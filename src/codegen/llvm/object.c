@@ -174,11 +174,15 @@ static bool emit_module(ml_Cg *g, const ml_Func *const *fs, size_t n, bool names
     "div-rem-pairs,simplifycfg<switch-range-to-icmp;hoist-common-insts;"                   \
     "sink-common-insts;speculate-unpredictables>)"
 
-static const char *pipeline(ml_OptLevel o)
+/* gathers: bytes that a dot product takes as one lane are loads of that lane to instcombine
+ * alone, and those of all lanes then one wide load. */
+static const char *pipeline(ml_OptLevel o, bool gathers)
 {
     switch (o) {
     case ML_OPT_LIGHT:
-        return "function(sroa,early-cse<memssa>,loop-mssa(licm),simplifycfg)";
+        return gathers ? "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+                         "loop-mssa(licm),simplifycfg)"
+                       : "function(sroa,early-cse<memssa>,loop-mssa(licm),simplifycfg)";
     case ML_OPT_NONE: return NULL;
     case ML_OPT_O1: return "default<O1>";
     case ML_OPT_O2: return PIPELINE("O2");
@@ -189,7 +193,7 @@ static const char *pipeline(ml_OptLevel o)
 
 static bool optimize(ml_Cg *g)
 {
-    const char *passes = pipeline(g->o->opt);
+    const char *passes = pipeline(g->o->opt, g->gathers);
     LLVMPassBuilderOptionsRef options;
     LLVMErrorRef e;
 
