@@ -429,6 +429,12 @@ static void an_endless_loop_ends_at_its_limit(void **state)
     assert_true(x->r.cached); /* only the runner was replaced */
 }
 
+/* Some tenths of a second. */
+#define SLOW                                                                               \
+    PROGRAM("    for r in range(100000):\n"                                                \
+            "        for i in range(256):\n"                                               \
+            "            C[i] = T.sin(C[i] + A[i])\n")
+
 static void a_slow_kernel_may_take_its_limit_for_every_call(void **state)
 {
     Fix *x = *state;
@@ -437,11 +443,7 @@ static void a_slow_kernel_may_take_its_limit_for_every_call(void **state)
     NEED_WORKER();
     make_set(x, 256, NULL);
     /* a timed job takes nine calls at least */
-    j = job_of(x,
-               PROGRAM("    for r in range(100000):\n"
-                       "        for i in range(256):\n"
-                       "            C[i] = T.sin(C[i] + A[i])\n"),
-               CHECK | TIMES);
+    j = job_of(x, SLOW, CHECK | TIMES);
     j.timing = ML_TIMING_TIME;
     assert_true(run_job(x, &j));
     j.run_limit = 0;
@@ -462,11 +464,7 @@ static void a_checking_run_that_is_far_slower_is_timing_enough(void **state)
 
     NEED_WORKER();
     make_set(x, 256, NULL);
-    j = job_of(x,
-               PROGRAM("    for r in range(100000):\n"
-                       "        for i in range(256):\n"
-                       "            C[i] = T.sin(C[i] + A[i])\n"),
-               CHECK | TIMES);
+    j = job_of(x, SLOW, CHECK | TIMES);
     j.timing = ML_TIMING_TUNE;
     j.best = 1e3; /* its own time is no reason */
     j.checked = 1e-3;
