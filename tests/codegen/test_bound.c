@@ -160,6 +160,59 @@ static void what_is_computed_from_a_sum_carries_its_bound(void **state)
     }
 }
 
+/* C, of integers, is made of S[v], a sum of 64 halves. */
+static const ml_Func *counted(Fix *x, const char *term, const char *value)
+{
+    return parsed(x, ml_format(x->cx, HEAD(SUM POINTS), "float16", "float16", "int32",
+                               "float16", "float16", term, value));
+}
+
+/* An integer is as far off as the float that it is made of. */
+static void an_integer_made_of_a_rounded_float_moves_with_it(void **state)
+{
+    static const struct {
+        const char *value;
+        double low, high;
+    } row[] = {{"T.Cast(\"int32\", S[v])", 0, 1},
+               {"T.Cast(\"int32\", S[v] * T.float16(128))", 16, 400},
+               {"T.Cast(\"int32\", S[v] * T.float16(128)) // 4", 4, 100},
+               {"T.Cast(\"int32\", S[v] * T.float16(128)) * 3 - v", 48, 1200},
+               {"T.Cast(\"int32\", S[v] * T.float16(128)) % 5", 5, 5},
+               {"T.max(T.Cast(\"int32\", S[v] * T.float16(128)), 1 << 20)", 16, 400},
+               {"T.Cast(\"int32\", T.floor(S[v] * T.float16(128)))", 16, 400}};
+    static const char *const exact[] = {"T.Cast(\"int32\", A[v])", "v * 3",
+                                        "T.Select(S[v] > T.float16(9), 1, 0)",
+                                        "T.Cast(\"int32\", S[v] > T.float16(9))"};
+
+    for (size_t k = 0; k < ML_COUNT(row); k++) {
+        Seen s = look(*state, counted(*state, "A[r]", row[k].value));
+
+        if (!(s.c.steps >= row[k].low && s.c.steps <= row[k].high))
+            fail_msg("%s: %g", row[k].value, s.c.steps);
+        assert_true(s.c.by_start && !s.c.exact && s.c.bound == 0);
+        assert_true(s.c.steps == floor(s.c.steps));
+    }
+    for (size_t k = 0; k < ML_COUNT(exact); k++)
+        if (look(*state, counted(*state, "A[r]", exact[k])).c.steps > 0)
+            fail_msg("%s is not exact", exact[k]);
+}
+
+/* Sums of the same halves from the other end are right, what is clearly off is not. */
+static void another_order_of_halves_gives_other_integers(void **state)
+{
+    Fix *x = *state;
+    const char *cast = "T.Cast(\"int32\", S[v] * T.float16(128)) // 4";
+    const ml_Func *f = counted(x, "A[r] * A[r]", cast);
+    const ml_Func *g = counted(x, "A[63 - r] * A[63 - r]", cast);
+    const ml_Func *h = counted(x, "A[r] * A[63 - r]", cast);
+    ml_CheckResult r;
+
+    assert_true(ml_check(x->cx, NULL, f, NULL, g, NULL, &r));
+    assert_true(r.ok && r.largest > 0 && r.rtol == 0 && r.atol >= r.largest);
+    assert_true(ml_check(x->cx, NULL, f, NULL, h, NULL, &r));
+    assert_false(r.ok);
+}
+
 static void
 programs_that_mean_nothing_in_another_type_are_bounded_by_their_size(void **state)
 {
@@ -238,6 +291,8 @@ int main(void)
         TEST(where_a_rounding_decides_the_start_is_the_reference),
         TEST(a_sum_is_bounded_by_its_terms_in_each_type),
         TEST(what_is_computed_from_a_sum_carries_its_bound),
+        TEST(an_integer_made_of_a_rounded_float_moves_with_it),
+        TEST(another_order_of_halves_gives_other_integers),
         TEST(programs_that_mean_nothing_in_another_type_are_bounded_by_their_size),
         TEST(a_sum_that_another_order_overflows_is_not_compared),
         TEST(a_sample_is_spread_over_the_outer_loops),

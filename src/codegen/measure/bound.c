@@ -80,8 +80,7 @@ static bool rounds(const ml_Func *f, const ml_ParamRole *roles, const ml_Roundin
 {
     const ml_Buffer *b = f->params[k].buffer;
 
-    return b && roles[k].written && ml_dtype_is_float(b->type) &&
-           (ml_rounding(r, b) & ML_ROUNDED);
+    return b && roles[k].written && (ml_rounding(r, b) & ML_ROUNDED);
 }
 
 bool ml_wide_run(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
@@ -121,11 +120,23 @@ bool ml_wide_run(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
  * their signs were random. */
 static void bound_by_size(const ml_ParamRole *role, const ml_Tensor *start, ml_Allowed *out)
 {
+    double u = ml_unit_roundoff(start->type), share;
+
     out->by_start = true;
     out->magnitude = ml_tensor_largest(start);
-    out->bound = fmax(role->reduction * fmax(role->unit, ml_unit_roundoff(start->type)),
-                      2 * ULPS * ml_unit_roundoff(start->type)) *
-                 out->magnitude;
+    share = fmax(role->reduction * fmax(role->unit, u), 2 * ULPS * u);
+    if (ml_dtype_is_float(start->type))
+        out->bound = share * out->magnitude;
+    else
+        out->steps = ceil(share * out->magnitude);
+}
+
+/* By what the estimates let a cast or a floor jump over. */
+static void bound_integers(const ml_Tensor *start, const ml_Tensor *rounding,
+                           ml_Allowed *out)
+{
+    out->magnitude = ml_tensor_largest(start);
+    out->steps = ml_tensor_largest(rounding);
 }
 
 static bool is_tracked(ml_Ctx *cx, ml_Tensor *t)
@@ -176,7 +187,9 @@ void ml_bounds_find(ml_Ctx *cx, const ml_Func *f, const ml_ParamRole *roles,
         if (t == NULL || out[k].exact)
             continue;
         out[k].by_start = ml_rounding(&w->rounding, f->params[k].buffer) & ML_DECIDED;
-        if (w->args)
+        if (w->args && !ml_dtype_is_float(t->type))
+            bound_integers(t, w->args[w->wide->estimate[k]].tensor, &out[k]);
+        else if (w->args)
             bound_by_wide(cx, w->sampled, roles[k].reduction, t, w->args[k].tensor,
                           w->args[w->wide->estimate[k]].tensor, &out[k]);
         else

@@ -110,31 +110,37 @@ ml_Tolerance ml_check_tolerance(const ml_CheckOpts *opts, const ml_Allowed *boun
     if (opts->exact)
         return (ml_Tolerance){.exact = true};
     if (opts->own_tolerance)
-        return (ml_Tolerance){.rtol = opts->rtol, .atol = opts->atol};
-    return (ml_Tolerance){.atol = bound->exact ? 0 : bound->bound};
+        return (ml_Tolerance){
+            .rtol = opts->rtol, .atol = opts->atol, .steps = bound->steps};
+    return (ml_Tolerance){.atol = bound->exact ? 0 : bound->bound, .steps = bound->steps};
 }
 
 static void see_vacuous(const ml_Tensor *ref, ml_Tolerance tol, ml_CheckResult *r)
 {
     double most, share;
 
-    if (tol.exact || !ml_dtype_is_float(ref->type) || !(tol.atol > 0 || tol.rtol > 0))
+    if (tol.exact)
         return;
     most = ml_tensor_largest(ref);
-    share = tol.atol + tol.rtol * most;
+    share = ml_dtype_is_float(ref->type) ? tol.atol + tol.rtol * most : tol.steps;
     if (share * SEEN <= most || share <= r->vacuous)
         return;
     r->vacuous = share;
     r->magnitude = most;
 }
 
-static void say_bound(ml_Text *t, const char *name, ml_Tolerance tol)
+static void say_bound(ml_Text *t, const char *name, const ml_Tensor *ref, ml_Tolerance tol)
 {
+    double by = tol.exact                       ? 0
+                : !ml_dtype_is_float(ref->type) ? tol.steps
+                : tol.atol > 0                  ? tol.atol
+                                                : tol.rtol;
+
     ml_text_fmt(t, "%s%s ", t->n ? ", " : "", name);
-    if (tol.exact || !(tol.atol > 0 || tol.rtol > 0))
-        ml_text_add(t, "exactly");
+    if (by > 0)
+        ml_text_fmt(t, "%.1e", by);
     else
-        ml_text_fmt(t, "%.1e", tol.atol > 0 ? tol.atol : tol.rtol);
+        ml_text_add(t, "exactly");
 }
 
 static const char *join(ml_Ctx *cx, const char *list, const char *one)
@@ -177,7 +183,7 @@ void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
             continue;
         extra = settle_undefined(x, y, &at);
         see_vacuous(x, tol, r);
-        say_bound(&bounds, param_name(f, k), tol);
+        say_bound(&bounds, param_name(f, k), x, tol);
         c = ml_tensor_compare(x, y, tol);
         if (extra && (c.first < 0 || at < c.first))
             c.first = at;
@@ -185,8 +191,10 @@ void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
         first = c.first >= 0 && !*r->first_at;
         largest = c.largest_at >= 0 && (c.largest > r->largest || !*r->largest_at);
         if (first || (!*r->first_at && (largest || r->n_outputs == 0))) {
-            r->rtol = tol.rtol;
-            r->atol = tol.atol;
+            bool flt = ml_dtype_is_float(x->type);
+
+            r->rtol = flt ? tol.rtol : 0;
+            r->atol = flt ? tol.atol : tol.steps;
         }
         if (first) {
             r->first_at = place(cx, f, x, k, c.first);

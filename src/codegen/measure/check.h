@@ -78,6 +78,7 @@ const char *ml_inputs_blind(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *op
 typedef struct ml_Allowed {
     bool exact, by_start; /* by_start: the start itself is what is expected */
     double bound, magnitude;
+    double steps;       /* that of integers; then bound is 0 */
     bool agrees;        /* what the start left is as near to the wider type as rounding
                             explains, wherever both were computed */
     int64_t compared;   /* elements of which that is known */

@@ -52,8 +52,7 @@ static const ml_Stmt *map_store(ml_Widen *w, const ml_Store *s)
 static const ml_Stmt *map_bind(ml_Widen *w, const ml_Bind *s)
 {
     const ml_Expr *v = ml_wide_value(w->cx, s->value, w);
-    const ml_Expr *err =
-        ml_dtype_is_float(s->value->type) ? ml_wide_error(w, s->value) : NULL;
+    const ml_Expr *err = ml_wide_error(w, s->value);
     const ml_Stmt *bind = ml_bind(w->cx, ml_wide_var(w, s->var), v);
 
     if (err == NULL)
@@ -270,7 +269,7 @@ static ml_FuncParam param_of(ml_Widen *w, const ml_Buffer *b)
 
 static bool is_written(const ml_Rounding *r, const ml_Buffer *b)
 {
-    return b && ml_dtype_is_float(b->type) && (ml_rounding(r, b) & ML_ROUNDED);
+    return b && (ml_rounding(r, b) & ML_ROUNDED);
 }
 
 const ml_Wide *ml_widen(ml_Ctx *cx, const ml_Func *f, const ml_Rounding *r,

@@ -62,6 +62,8 @@ static const ml_Expr *scaled(ml_Widen *w, double by, const ml_Expr *e)
 /* What the operation itself adds, `of` half units in the last place. */
 static const ml_Expr *own(ml_Widen *w, const ml_Expr *e, double of)
 {
+    if (!is_float(e))
+        return NULL;
     return scaled(w, of * ml_unit_roundoff(e->type), value64(w, e));
 }
 
@@ -81,13 +83,47 @@ static const ml_Expr *moved(ml_Widen *w, const ml_Expr *e, size_t k, const ml_Ex
     return same ? scaled(w, 1 / MAGNIFY, there) : there;
 }
 
+static const ml_Expr *apply(ml_Widen *w, ml_OpId op, const ml_Expr *x)
+{
+    return ml_call_id(w->cx, x->type, op, &x, 1);
+}
+
+/* The whole numbers that op, which makes one of a float, may give from one end of what
+ * rounding leaves open to the other. */
+static const ml_Expr *jump(ml_Widen *w, ml_OpId op, const ml_Expr *from)
+{
+    const ml_Expr *err = ml_wide_error(w, from), *v;
+
+    if (err == NULL)
+        return NULL;
+    v = as64(w, ml_wide_value(w->cx, from, w));
+    return ml_sub(w->cx, apply(w, op, ml_add(w->cx, v, err)),
+                  apply(w, op, ml_sub(w->cx, v, err)));
+}
+
+/* Of integers: a quotient by what is known moves by the quotient, rounded up; another, and a
+ * remainder, may be anything that there is. */
+static const ml_Expr *error_of_quotient(ml_Widen *w, const ml_Expr *e, const ml_Expr *a,
+                                        const ml_Expr *b)
+{
+    const ml_Expr *by = value64(w, e->args[1]), *zero = zero_of(w, e), *most;
+    bool remainder = e->kind == ML_EXPR_MOD || e->kind == ML_EXPR_FLOORMOD;
+
+    if (a == NULL && b == NULL)
+        return NULL;
+    if (b == NULL && !remainder)
+        return apply(w, ML_OP_CEIL, ml_div(w->cx, a, by));
+    most = plus(w, remainder ? by : value64(w, e->args[0]), remainder ? b : a);
+    return ml_select(w->cx, ml_gt(w->cx, plus(w, a, b), zero), most, zero);
+}
+
 static const ml_Expr *error_of_call(ml_Widen *w, const ml_Expr *e)
 {
     enum { LIBRARY = 4 }; /* half units of a function of the library */
     const ml_Expr *sum = NULL, *err;
 
     if (e->as.op->family == ML_FAMILY_ROUND)
-        return NULL; /* what these decide is judged by the start */
+        return jump(w, e->as.op->id, e->args[0]);
     switch (e->as.op->id) {
     case ML_OP_IF_THEN_ELSE: {
         const ml_Expr *a = ml_wide_error(w, e->args[1]), *b = ml_wide_error(w, e->args[2]);
@@ -104,6 +140,8 @@ static const ml_Expr *error_of_call(ml_Widen *w, const ml_Expr *e)
         return plus(w, plus(w, sum, ml_wide_error(w, e->args[2])), own(w, e, 1));
     default: break;
     }
+    if (!is_float(e))
+        return NULL; /* bits of integers: judged by the start */
     for (size_t k = 0; k < e->n_args; k++)
         if (is_float(e->args[k]) && (err = ml_wide_error(w, e->args[k])) != NULL)
             sum = plus(w, sum, moved(w, e, k, err));
@@ -112,7 +150,7 @@ static const ml_Expr *error_of_call(ml_Widen *w, const ml_Expr *e)
 
 static const ml_Expr *error_of_let(ml_Widen *w, const ml_Expr *e)
 {
-    const ml_Expr *err = is_float(e->args[0]) ? ml_wide_error(w, e->args[0]) : NULL, *body;
+    const ml_Expr *err = ml_wide_error(w, e->args[0]), *body;
     const ml_Var *v = err ? ml_wide_error_var(w, e->as.var) : NULL;
 
     body = ml_wide_error(w, e->args[1]);
@@ -134,11 +172,15 @@ static const ml_Expr *error_of_load(ml_Widen *w, const ml_Expr *e)
 static const ml_Expr *error_of_cast(ml_Widen *w, const ml_Expr *e)
 {
     const ml_Expr *from = e->args[0];
+
+    if (ml_dtype_is_bool(e->type))
+        return NULL;
+    if (!is_float(e))
+        return is_float(from) ? jump(w, ML_OP_TRUNC, from) : ml_wide_error(w, from);
     bool loses = is_float(from) ? ml_unit_roundoff(e->type) > ml_unit_roundoff(from->type)
                                 : from->type.bits > 8;
 
-    return plus(w, is_float(from) ? ml_wide_error(w, from) : NULL,
-                loses ? own(w, e, 1) : NULL);
+    return plus(w, ml_wide_error(w, from), loses ? own(w, e, 1) : NULL);
 }
 
 static const ml_Expr *make_error(ml_Widen *w, const ml_Expr *e)
@@ -166,8 +208,15 @@ static const ml_Expr *make_error(ml_Widen *w, const ml_Expr *e)
         return plus(w,
                     plus(w, times(w, value64(w, e->args[0]), b),
                          times(w, value64(w, e->args[1]), a)),
-                    own(w, e, 1));
+                    is_float(e) ? own(w, e, 1) : times(w, a, b));
+    case ML_EXPR_MOD:
+    case ML_EXPR_FLOORDIV:
+    case ML_EXPR_FLOORMOD:
     case ML_EXPR_DIV: {
+        if (!is_float(e))
+            return error_of_quotient(w, e, a, b);
+        if (e->kind != ML_EXPR_DIV)
+            return NULL;
         const ml_Expr *by = value64(w, e->args[1]);
 
         b = times(w, value64(w, e), b);
@@ -251,7 +300,8 @@ const ml_Expr *ml_wide_stored_error(ml_Widen *w, const ml_Store *s)
     double n = ml_nesting_terms(&w->at, s, true);
 
     /* Of an unknown number of terms each partial sum counts as an operation. */
-    if ((s->value->kind == ML_EXPR_ADD || s->value->kind == ML_EXPR_SUB) && n > 1)
+    if (is_float(s->value) && n > 1 &&
+        (s->value->kind == ML_EXPR_ADD || s->value->kind == ML_EXPR_SUB))
         sum = sum_up(w, s, s->value, share_of(n, s->buffer->type), &found);
     sum = found ? sum : ml_wide_error(w, s->value);
     return sum ? sum : zero_of(w, s->value);

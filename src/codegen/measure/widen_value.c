@@ -30,7 +30,7 @@ const ml_Buffer *ml_wide_estimate(ml_Widen *w, const ml_Buffer *b)
     const ml_Buffer *known = ml_map_get(w->estimate, b->uid);
     ml_Buffer like = *b;
 
-    if (known || !ml_dtype_is_float(b->type) || !(ml_rounding(w->r, b) & ML_ROUNDED))
+    if (known || !(ml_rounding(w->r, b) & ML_ROUNDED))
         return known;
     if (b->n_strides > 0 || !ml_is_int(b->elem_offset, 0))
         w->cannot = true; /* of a view whose place is found when it is made */

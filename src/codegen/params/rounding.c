@@ -99,8 +99,8 @@ static unsigned bits_of_cast(Look *w, const ml_Expr *e)
     ml_Dtype from = e->args[0]->type;
     unsigned bits = bits_of(w, e->args[0]);
 
-    if (!ml_dtype_is_float(e->type))
-        return decision(bits);
+    if (!ml_dtype_is_float(e->type)) /* an integer is as far off as what it is made of */
+        return decision(bits) | (e->type.code == ML_BOOL ? 0 : bits & ML_ROUNDED);
     if (ml_dtype_is_float(from))
         return precision(e->type) < precision(from) ? bits | ML_ROUNDED : bits;
     return from.bits > precision(e->type) ? bits | ML_ROUNDED : bits;

@@ -80,6 +80,7 @@ void ml_random_jump(ml_Random *r);
 typedef struct ml_Tolerance {
     double rtol, atol; /* of floats: |got - ref| <= atol + rtol * |ref| */
     bool exact;        /* floats bit for bit, except that any NaN equals any NaN */
+    double steps;      /* of integers: |got - ref|, where they are made of rounded floats */
 } ml_Tolerance;
 typedef struct ml_Comparison {
     int64_t outside;    /* lanes that differ by more; also a NaN on one side only */

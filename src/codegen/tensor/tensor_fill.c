@@ -224,8 +224,8 @@ ml_Comparison ml_tensor_compare(const ml_Tensor *ref, const ml_Tensor *got,
         bool out;
         if (!flt) {
             int64_t x = ml_tensor_get_int(ref, k), y = ml_tensor_get_int(got, k);
-            out = x != y;
-            diff = out ? fabs(ml_tensor_get(ref, k) - ml_tensor_get(got, k)) : 0.0;
+            diff = x == y ? 0.0 : fabs(ml_tensor_get(ref, k) - ml_tensor_get(got, k));
+            out = x != y && (tol.exact || !(diff <= tol.steps));
         } else {
             double x = ml_tensor_get(ref, k), y = ml_tensor_get(got, k);
             if (isnan(x) || isnan(y)) {
