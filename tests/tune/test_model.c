@@ -82,9 +82,40 @@ static void better_loops_score_higher(void **state)
     ml_ctx_unref(cx);
 }
 
+static void kinds_open_by_name(void **state)
+{
+    static const float rows[2 * ML_FEATURES];
+    static const uint32_t begin[] = {0, 1, 2, 2};
+    const ml_Samples s = {3, ML_FEATURES, rows, begin};
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Model *a = ml_model_open(cx, "random", &(ml_ModelOpts){.seed = 7});
+    ml_Model *b = ml_model_open(cx, "random", &(ml_ModelOpts){.seed = 7});
+    ml_Model *c = ml_model_open(cx, "analytic", NULL);
+    const ml_Gain *gain;
+    double x[3], y[3];
+    size_t n = 1;
+
+    (void)state;
+    assert_true(ml_model_importance(a, cx, &gain, &n) && n == 0);
+    assert_true(ml_model_score(a, cx, &s, x) && ml_model_score(b, cx, &s, y));
+    assert_memory_equal(x, y, sizeof x);
+    assert_true(x[2] < x[0] && x[2] < x[1] && x[0] != x[1]);
+    assert_true(ml_model_score(a, cx, &s, y)); /* others the next time */
+    assert_true(x[0] != y[0]);
+    assert_string_equal(c->kind->name, "analytic");
+    assert_null(c->note);
+    assert_null(ml_model_open(cx, "xgboost", NULL));
+    assert_int_equal(ml_error(cx)->code, ML_E_UNKNOWN_NAME);
+    ml_model_close(a);
+    ml_model_close(b);
+    ml_model_close(c);
+    ml_ctx_unref(cx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(better_loops_score_higher)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(better_loops_score_higher),
+                                       cmocka_unit_test(kinds_open_by_name)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
