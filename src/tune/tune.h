@@ -85,6 +85,11 @@ typedef struct ml_Tuner ml_Tuner;
 ML_GIVES ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *opts);
 /* Waits at most `seconds` for something to happen. cx: where an error is set. */
 ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds);
+/* Raises the number of trials by n, at any time between two steps: one that was done goes on. */
+void ml_tuner_more(ml_Tuner *t, int64_t n);
+/* Whether the fastest are measured again by turns once the trials are done; else the step that
+ * would begin them is done. On by default. */
+void ml_tuner_turns(ml_Tuner *t, bool wanted);
 const ml_TuneStatus *ml_tuner_status(ml_Tuner *t);
 /* Records measured so far by this tuner, in order; those after `seen` are new. They live as
  * long as the tuner. */

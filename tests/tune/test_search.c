@@ -356,6 +356,35 @@ static void the_fastest_five_are_measured_by_turns(void **state)
     assert_int_equal(of, 5);
 }
 
+/* As a scheduler of several tasks does it: some trials at a time, the turns at the end. */
+static void a_search_that_is_done_goes_on_with_more(void **state)
+{
+    Fix *x = *state;
+    const ml_TuneStatus *s;
+
+    NEED_WORKER();
+    x->o.trials = 4;
+    begin(x);
+    s = ml_tuner_status(x->t);
+    ml_tuner_turns(x->t, false);
+    for (int64_t k = 1; k <= 3; k++) {
+        assert_int_equal(run(x), ML_TUNE_DONE);
+        assert_int_equal(s->done, 4 * k);
+        assert_int_equal(s->final_of, 0);
+        if (k < 3)
+            ml_tuner_more(x->t, 4);
+    }
+    ml_tuner_turns(x->t, true);
+    assert_int_equal(run(x), ML_TUNE_DONE);
+    assert_int_equal(s->done, 12);
+    assert_int_equal(s->final_of, 5);
+    ml_tuner_more(x->t, 20);
+    assert_int_equal(run(x), ML_TUNE_DONE);
+    assert_int_equal(s->done, 32);
+    ml_tuner_more(x->t, INT64_MAX);
+    assert_int_equal(ml_tuner_status(x->t)->total, ML_TUNE_MAX_TRIALS);
+}
+
 static void threads_alternate_building_and_timing(void **state)
 {
     Fix *x = *state;
@@ -538,6 +567,7 @@ int main(void)
         T(bad_requests_are_refused),
         T(a_search_measures_the_number_asked_for),
         T(the_fastest_five_are_measured_by_turns),
+        T(a_search_that_is_done_goes_on_with_more),
         T(threads_alternate_building_and_timing),
         T(a_small_space_ends_the_search_early),
         T(a_cancelled_search_goes_on_to_its_number),

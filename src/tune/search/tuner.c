@@ -512,6 +512,19 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
     return ok ? ML_TUNE_MORE : failed(cx);
 }
 
+void ml_tuner_more(ml_Tuner *t, int64_t n)
+{
+    int64_t room = ML_TUNE_MAX_TRIALS - t->st.total;
+
+    t->st.total += n < 0 ? 0 : n < room ? n : room;
+    t->decided = false; /* whoever comes now takes part in another contest */
+}
+
+void ml_tuner_turns(ml_Tuner *t, bool wanted)
+{
+    t->no_turns = !wanted;
+}
+
 const ml_TuneStatus *ml_tuner_status(ml_Tuner *t)
 {
     ml_TuneStatus *s = &t->st;

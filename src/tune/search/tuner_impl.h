@@ -118,8 +118,9 @@ struct ml_Tuner {
     Measured other;         /* the fastest that is of no sketch here; seconds 0: none */
     Finalist final[ML_FINAL];
     size_t n_final, turns; /* turns: so many were begun */
+    size_t final_among;    /* records when they were chosen */
     double turns_begin;
-    bool decided;
+    bool decided, no_turns;
     ML_VEC(const ml_Record *) records;
     Seen programs, points; /* that were proposed: hashes, keys of candidates */
     int64_t proposed;      /* accepted proposals, those of earlier runs counted */
@@ -201,6 +202,6 @@ bool ml_turns_wanted(const ml_Tuner *t);
 /* Begins the next turn on the first worker; when there is none left, decides. */
 bool ml_turns_next(ml_Tuner *t, ml_Ctx *cx);
 void ml_turns_take(ml_Tuner *t, const ml_JobResult *r, bool again);
-void ml_turns_free(ml_Tuner *t);
+void ml_turns_free(ml_Tuner *t); /* another contest may begin; no turn is at work */
 
 #endif

@@ -39,7 +39,7 @@ static bool is_settled(const ml_Tuner *t)
 
 bool ml_turns_wanted(const ml_Tuner *t)
 {
-    return !t->decided && t->valid.n > 1 && !is_settled(t);
+    return !t->decided && !t->no_turns && t->valid.n > 1 && !is_settled(t);
 }
 
 /* The winner of the contest before; NULL: there was none. */
@@ -83,6 +83,7 @@ static void choose(ml_Tuner *t)
             enter(t, m);
     }
     t->turns_begin = ml_clock();
+    t->final_among = t->records.n;
 }
 
 /* What a finalist's turns say; sorts them. */
@@ -170,8 +171,10 @@ bool ml_turns_next(ml_Tuner *t, ml_Ctx *cx)
 {
     Slot *s = &t->slot[0];
 
-    if (t->turns == 0)
+    if (t->turns == 0 || t->final_among != t->records.n) {
+        ml_turns_free(t);
         choose(t);
+    }
     if (t->n_final < 2 || is_over(t)) {
         decide(t);
         return true;
@@ -209,4 +212,5 @@ void ml_turns_free(ml_Tuner *t)
 {
     for (size_t k = 0; k < t->n_final; k++)
         ml_made_free(&t->final[k].m);
+    t->n_final = t->turns = 0;
 }
