@@ -4,7 +4,7 @@
 # When nothing is missing it asks dpkg once and is silent. As root or through sudo.
 # On another system it says nothing and leaves the finding to scripts/configure.sh.
 set -u
-build='gcc make libc6-dev pkg-config liblua5.4-dev libreadline-dev libncurses-dev libgraphviz-dev libsqlite3-dev llvm-19-dev libllvm19 libgomp1 libopenblas0-pthread'
+build='gcc make libc6-dev pkg-config liblua5.4-dev libreadline-dev libncurses-dev libgraphviz-dev libsqlite3-dev llvm-19-dev libllvm19 libgomp1 libopenblas0-pthread libxgboost0'
 test="$build clang libclang-rt-dev libcmocka-dev lua5.4 tmux procps less"
 lint="$build clang-format clang-tidy"
 bench="$test valgrind"

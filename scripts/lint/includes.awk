@@ -17,7 +17,7 @@ BEGIN {
     only["readline/readline.h"] = only["readline/history.h"] = "^src/repl/line/line(_[a-z]+)?\\.c$"
     only["curses.h"] = only["ncurses.h"] = only["ncursesw/curses.h"] = only["term.h"] = "^src/repl/screen/terminal\\.c$"
     only["cgraph.h"] = only["gvc.h"] = only["graphviz/cgraph.h"] = only["graphviz/gvc.h"] = "^src/draw/"
-    only["xgboost/c_api.h"] = "^src/tune/model/xgb\\.c$"
+    only["xgboost/c_api.h"] = "^src/tune/model/xgb/"
     only["sqlite3.h"] = "^src/tune/db/"
 }
 

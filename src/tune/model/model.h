@@ -69,6 +69,8 @@ struct ml_Model {
     const ml_ModelKind *kind;
     const char *note; /* to be told to the user: why it is not of the kind that was asked
                          for, or begins without what it could begin with. NULL: nothing */
+    const char *made; /* where what it has learned is from (machine, programs, day): of its
+                         file, or set by who saves it. NULL */
     ml_ModelStats stats;
 };
 
