@@ -26,12 +26,21 @@ enum {
     ML_TUNE_MAX_TRIALS = 1000000,
 };
 
+/* A way to choose what is measured next. */
+typedef struct ml_Strategy {
+    const char *name, *alias; /* alias: NULL, or another name */
+    const char *what;         /* in a few words */
+} ml_Strategy;
+/* The k-th; the first is the usual one. NULL: there are no more. */
+const ml_Strategy *ml_strategy_at(size_t k);
+
 typedef struct ml_TuneOpts {
     const ml_Module *mod; /* the start version; any context */
     const char *func;     /* NULL: the only one */
     const char *name;     /* of the workload, for people */
     const ml_Sketch *sketches;
     size_t n_sketches;
+    const char *with;  /* name of a strategy; NULL: the usual one */
     const char *space; /* name of the design space, part of a record's key */
     ml_Target target;
     uint32_t threads; /* of parallel loops; 0: ml_threads */

@@ -1,26 +1,13 @@
 /*
- * propose - which program is measured next.
- *
- * First each sketch with the decisions it came with, then random ones, then by turns random
- * ones and children of the fastest: one decision changed (a prime factor moved between two
- * positions of a tile, another index of a choice), or the decisions of two parents of one
- * sketch mixed. The n-th proposal draws from a generator of its own, seeded by (seed, n):
- * random ones are the same in every run, children depend on what was measured. A program
- * that was seen before is no proposal. Source: auto-scheduler 8, 12.
+ * propose - which program is measured next: first each sketch with the decisions it came
+ * with, then what the strategy chooses. A program that was seen before is no proposal.
+ * Source: auto-scheduler 12.
  */
-#include "moonloop/tune/search/tuner_impl.h"
+#include "moonloop/tune/search/strategy.h"
 
 #include "moonloop/codegen/tensor/tensor.h"
-#include "moonloop/primitives/rewrite/sample.h"
 
 #include <stdlib.h>
-
-enum {
-    PARENTS = 24,     /* at most so many of the fastest have children */
-    RANDOM_FIRST = 8, /* random ones before evolution, at least */
-    RANDOM_EVERY = 5, /* later every so many-th is random */
-    CROSS_PERCENT = 15,
-};
 
 /* ---------------------------------------------------------------- programs seen */
 
@@ -48,6 +35,11 @@ static void grow(Seen *s)
     *s = to;
 }
 
+bool ml_seen_has(const Seen *s, uint64_t hash)
+{
+    return s->n > 0 && *place(s, hash ? hash : 1);
+}
+
 bool ml_seen_add(Seen *s, uint64_t hash)
 {
     uint64_t *at;
@@ -73,138 +65,14 @@ void ml_valid_add(ml_Tuner *t, const Measured *m)
     t->valid.v[k] = *m;
 }
 
-/* ---------------------------------------------------------------- children */
-
-/* A prime factor of v > 1, drawn by its multiplicity. */
-static int64_t draw_prime(ml_Random *r, int64_t v)
-{
-    ml_Primes p;
-    uint64_t all = 0, pick;
-
-    if (!ml_factorise(NULL, v, &p))
-        return 1;
-    for (int k = 0; k < p.n; k++)
-        all += (uint64_t)p.e[k];
-    pick = all ? ml_random_below(r, all) : 0;
-    for (int k = 0; k < p.n; k++) {
-        if (pick < (uint64_t)p.e[k])
-            return p.p[k];
-        pick -= (uint64_t)p.e[k];
-    }
-    return 1;
-}
-
-/* Moves a prime from one factor to another; when there is none to move, or now and then,
- * the tile is sampled afresh. */
-static void mutate_tile(ml_Random *r, const Sampling *s, int64_t *d)
-{
-    int64_t *v = d + s->at;
-    uint32_t big = 0;
-
-    for (uint32_t k = 0; k < s->n; k++)
-        big += v[k] > 1;
-    if (big == 0 || s->n < 2 || ml_random_below(r, 8) == 0) {
-        v[0] = -1;
-        return;
-    }
-    uint64_t pick = ml_random_below(r, big);
-    uint32_t from = 0, to;
-
-    for (uint32_t k = 0; k < s->n; k++)
-        if (v[k] > 1 && pick-- == 0) {
-            from = k;
-            break;
-        }
-    to = (uint32_t)ml_random_below(r, s->n - 1);
-    to += to >= from;
-    int64_t p = draw_prime(r, v[from]);
-
-    v[from] /= p;
-    v[to] *= p;
-}
-
-static void mutate(ml_Random *r, const Sketch *sk, int64_t *d)
-{
-    const Sampling *s = &sk->s[ml_random_below(r, sk->n_samplings)];
-
-    if (s->tile) {
-        mutate_tile(r, s, d);
-    } else if (s->n > 1) {
-        int64_t to = (int64_t)ml_random_below(r, s->n - 1);
-
-        d[s->at] = to + (to >= d[s->at]);
-    }
-}
-
-/* A parent: the k-th fastest by weight 1 / (k + 2). */
-static const Measured *draw_parent(ml_Tuner *t, ml_Random *r)
-{
-    size_t n = t->valid.n < PARENTS ? t->valid.n : PARENTS;
-    double all = 0, x;
-
-    for (size_t k = 0; k < n; k++)
-        all += 1.0 / (double)(k + 2);
-    x = all * (double)ml_random_below(r, UINT64_C(1) << 32) * 0x1p-32;
-    for (size_t k = 0; k + 1 < n; k++) {
-        x -= 1.0 / (double)(k + 2);
-        if (x < 0)
-            return &t->valid.v[k];
-    }
-    return &t->valid.v[n - 1];
-}
-
-static const Measured *draw_mate(ml_Tuner *t, ml_Random *r, const Measured *with)
-{
-    for (int k = 0; k < 8; k++) {
-        const Measured *m = draw_parent(t, r);
-
-        if (m->c.sketch == with->c.sketch && m->c.d != with->c.d)
-            return m;
-    }
-    return NULL;
-}
-
-/* Its decisions are in tmp. */
-static bool choose_child(ml_Tuner *t, ml_Random *r, Candidate *out)
-{
-    const Measured *a = draw_parent(t, r), *b;
-    const Sketch *sk = &t->sketches[a->c.sketch];
-    int64_t *d = ML_ARRAY(t->tmp, int64_t, sk->n_numbers + 1);
-
-    if (sk->n_samplings == 0)
-        return false;
-    memcpy(d, a->c.d, sk->n_numbers * sizeof *d);
-    b = ml_random_below(r, 100) < CROSS_PERCENT ? draw_mate(t, r, a) : NULL;
-    if (b) {
-        for (uint32_t k = 0; k < sk->n_samplings; k++)
-            if (ml_random_below(r, 2))
-                memcpy(d + sk->s[k].at, b->c.d + sk->s[k].at,
-                       (sk->s[k].tile ? sk->s[k].n : 1) * sizeof *d);
-    } else {
-        mutate(r, sk, d);
-        while (ml_random_below(r, 3) == 0)
-            mutate(r, sk, d);
-    }
-    *out = (Candidate){a->c.sketch, d, (uint32_t)ml_random_below(r, 2147483646) + 1};
-    return true;
-}
-
-static Candidate choose_random(ml_Tuner *t, ml_Random *r)
-{
-    Candidate c = {.sketch = (uint32_t)ml_random_below(r, t->n_sketches)};
-
-    c.seed = (uint32_t)ml_random_below(r, 2147483646) + 1;
-    return c;
-}
-
 /* ---------------------------------------------------------------- the next one */
 
-/* A program that was there before is none; what has the decisions of one is not replayed. */
-static bool take(ml_Tuner *t, const Candidate *c, Made *out)
+/* What has the decisions of one that was there is not replayed. */
+bool ml_candidate_take(ml_Tuner *t, const Candidate *c, Made *out)
 {
     uint64_t key = ml_candidate_key(t, c);
 
-    if ((key && t->points.n > 0 && *place(&t->points, key)) || !ml_materialise(t, c, out))
+    if ((key && ml_seen_has(&t->points, key)) || !ml_materialise(t, c, out))
         return false;
     ml_seen_add(&t->points, ml_candidate_key(t, &out->c));
     if (!ml_seen_add(&t->programs, out->hash)) {
@@ -216,36 +84,72 @@ static bool take(ml_Tuner *t, const Candidate *c, Made *out)
     return true;
 }
 
+Candidate ml_candidate_any(const ml_Tuner *t, ml_Random *r)
+{
+    Candidate c = {.sketch = (uint32_t)ml_random_below(r, t->n_sketches)};
+
+    c.seed = (uint32_t)ml_random_below(r, 2147483646) + 1;
+    return c;
+}
+
+/* How many may be chosen together: no more than are left. */
+static size_t batch_of(const ml_Tuner *t)
+{
+    int64_t left = t->st.total - t->proposed;
+    size_t n = t->strategy->kind->batch < ML_BATCH ? t->strategy->kind->batch : ML_BATCH;
+
+    return left > 0 && (size_t)left < n ? (size_t)left : n;
+}
+
 bool ml_propose(ml_Tuner *t, Made *out)
 {
-    size_t need = t->n_sketches + RANDOM_FIRST;
-
-    if (t->used_up)
-        return false;
     while (t->first_left > 0) {
         Candidate c = {.sketch = (uint32_t)(t->n_sketches - t->first_left--)};
 
         c.d = t->sketches[c.sketch].first;
-        if (c.d && take(t, &c, out))
+        if (c.d && ml_candidate_take(t, &c, out))
             return true;
     }
-    ml_Random r = ml_random("moonloop.tune", (uint32_t)t->proposed, t->seed);
-    bool evolve = t->proposed >= (int64_t)need && t->proposed % RANDOM_EVERY != 0;
+    while (t->n_queue == 0 && !t->used_up) {
+        int n = t->strategy->kind->next(t->strategy, batch_of(t), t->queue);
 
-    for (int k = 0; k < ML_ATTEMPTS; k++) {
-        ml_Mark mark = ml_mark(t->tmp);
-        Candidate c;
-        bool ok = true;
-
-        if (evolve && t->valid.n > 0 && k < ML_ATTEMPTS / 2)
-            ok = choose_child(t, &r, &c);
-        else
-            c = choose_random(t, &r);
-        ok = ok && take(t, &c, out);
-        ml_release(t->tmp, mark);
-        if (ok)
-            return true;
+        t->used_up = n < 0;
+        t->n_queue = n < 0 ? 0 : (size_t)n;
     }
-    t->used_up = true;
-    return false;
+    if (t->n_queue == 0)
+        return false;
+    *out = t->queue[0];
+    memmove(&t->queue[0], &t->queue[1], --t->n_queue * sizeof t->queue[0]);
+    return true;
+}
+
+/* ---------------------------------------------------------------- strategies by name */
+
+const StrategyKind *ml_strategy_find(ml_Ctx *cx, const char *name)
+{
+    ml_Text names = {0};
+    size_t k = 0;
+
+    if (name == NULL)
+        return ml_strategy_kinds[0];
+    for (; ml_strategy_kinds[k]; k++) {
+        const ml_Strategy *a = &ml_strategy_kinds[k]->about;
+
+        if (ml_streq(name, a->name) || (a->alias && ml_streq(name, a->alias)))
+            return ml_strategy_kinds[k];
+        ml_text_fmt(&names, "%s%s", k ? ", " : "", a->name);
+    }
+    ml_fail(cx, ML_E_UNKNOWN_NAME,
+            ML_TEXT(ml_format(cx, "no strategy is named %s: there are %s", name,
+                              ml_text_z(&names))));
+    ml_text_free(&names);
+    return NULL;
+}
+
+const ml_Strategy *ml_strategy_at(size_t k)
+{
+    for (size_t m = 0; m < k; m++)
+        if (ml_strategy_kinds[m] == NULL)
+            return NULL;
+    return ml_strategy_kinds[k] ? &ml_strategy_kinds[k]->about : NULL;
 }

@@ -7,7 +7,7 @@
  * cannot be written is left as it is: records are kept in memory. Source: auto-scheduler
  * 17; interaction 11.
  */
-#include "moonloop/tune/search/tuner_impl.h"
+#include "moonloop/tune/search/strategy.h"
 
 #include "config.h"
 #include "moonloop/core/json/json.h"
@@ -156,8 +156,14 @@ static void count_record(ml_Tuner *t, const ml_Record *r, const Candidate *c)
 {
     const Measured m = {c ? *c : (Candidate){0}, ml_record_best(r), r->median, r->id};
 
+    bool failed = !isfinite(m.seconds) || m.seconds >= 1e10;
+
     t->st.done++;
-    if (!isfinite(m.seconds) || m.seconds >= 1e10)
+    if (c)
+        ml_seen_add(&t->points, ml_candidate_key(t, c));
+    if (c && t->strategy->kind->notify)
+        t->strategy->kind->notify(t->strategy, c, failed ? 0 : m.seconds);
+    if (failed)
         t->st.failed[phase_of(r)]++;
     else if (c)
         ml_valid_add(t, &m);

@@ -9,7 +9,7 @@
  * the run that checks them, or ended by a limit that follows from the best.
  * Source: auto-scheduler 16.
  */
-#include "moonloop/tune/search/tuner_impl.h"
+#include "moonloop/tune/search/strategy.h"
 
 #include "moonloop/codegen/params/count.h"
 #include "moonloop/core/script/script.h"
@@ -127,8 +127,11 @@ static bool make_workers(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
 
 ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *o)
 {
+    const StrategyKind *with = ml_strategy_find(cx, o->with);
     ml_Tuner *t;
 
+    if (with == NULL)
+        return NULL;
     if (o->trials < 0 || o->trials > ML_TUNE_MAX_TRIALS) {
         ml_fail(cx, ML_E_BAD_ARGUMENT,
                 ML_TEXT(ml_format(cx, "trials: from 1 to %d", ML_TUNE_MAX_TRIALS)));
@@ -152,7 +155,13 @@ ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *o)
     t->space = ml_strdup(t->keep, ml_str(o->space ? o->space : "default"));
     take_target(t, o);
     if (!take_program(t, cx, o) || !ml_sketches_take(t, cx, o->sketches, o->n_sketches) ||
-        !ml_start_make(t, cx) || !make_workers(t, cx, o) || !ml_records_open(t, cx, o)) {
+        !ml_start_make(t, cx) || !make_workers(t, cx, o)) {
+        ml_tuner_free(t);
+        return NULL;
+    }
+    t->strategy = with->start(t);
+    t->strategy->kind = with;
+    if (!ml_records_open(t, cx, o)) {
         ml_tuner_free(t);
         return NULL;
     }
@@ -172,6 +181,10 @@ void ml_tuner_free(ml_Tuner *t)
             ml_made_free(&s->built[m]);
         ml_worker_free(s->w);
     }
+    for (size_t k = 0; k < t->n_queue; k++)
+        ml_made_free(&t->queue[k]);
+    if (t->strategy)
+        t->strategy->kind->end(t->strategy);
     ml_held_free(t);
     ml_turns_free(t);
     ml_log_stop(t);

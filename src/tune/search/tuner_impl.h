@@ -15,8 +15,7 @@ enum {
     ML_BLOCK = 16,  /* candidates built between two rounds of timing */
     ML_AHEAD = 2,   /* built and waiting, per worker, where both go on at once */
     MOST_ENDED = 3, /* times in a row that a worker may end before it counts as none */
-    ML_ATTEMPTS =
-        200,      /* proposals without a new program before the space counts as used up */
+    ML_BATCH = 64,  /* the most that a strategy is asked for at once */
     ML_FINAL = 5, /* the fastest, which are measured again by turns */
 };
 
@@ -94,6 +93,9 @@ typedef struct Seen {
     size_t n, cap;
 } Seen;
 
+typedef struct Strategy Strategy;
+typedef struct StrategyKind StrategyKind; /* strategy.h */
+
 struct ml_Tuner {
     ml_Ctx *base; /* module and sketches; sealed */
     ml_Ctx *keep; /* what lasts as long as the tuner */
@@ -127,6 +129,9 @@ struct ml_Tuner {
     size_t first_left;     /* sketches whose own decisions are still to be tried */
     int64_t round_left;
     bool used_up;
+    Strategy *strategy;
+    Made queue[ML_BATCH]; /* chosen, and not given out yet */
+    size_t n_queue;
 
     Slot slot[ML_MAX_WORKERS];
     size_t n_slots;
@@ -167,6 +172,9 @@ bool ml_candidate_of_record(ml_Tuner *t, const ml_Record *r, Candidate *out,
 
 /* propose.c */
 bool ml_seen_add(Seen *s, uint64_t hash); /* false: it was there */
+bool ml_seen_has(const Seen *s, uint64_t hash);
+/* NULL: cx's error, with the names that there are. name NULL: the usual one. */
+const StrategyKind *ml_strategy_find(ml_Ctx *cx, const char *name);
 /* The next candidate, printed. false: none was found. */
 bool ml_propose(ml_Tuner *t, Made *out);
 void ml_valid_add(ml_Tuner *t, const Measured *m);

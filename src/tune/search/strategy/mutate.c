@@ -1,0 +1,189 @@
+/*
+ * mutate - children of what was measured: random ones first, then by turns random ones and
+ * children of the fastest: one decision changed (a prime factor moved between two positions
+ * of a tile, another index of a choice), or the decisions of two parents of one sketch mixed.
+ *
+ * The n-th proposal draws from a generator of its own, seeded by (seed, n): random ones are
+ * the same in every run, children depend on what was measured. Nothing is scored before it
+ * is built. Source: auto-scheduler 8, 12.
+ */
+#include "moonloop/tune/search/strategy/kinds.h"
+
+#include "moonloop/primitives/rewrite/sample.h"
+
+#include <stdlib.h>
+
+enum {
+    PARENTS = 24,     /* at most so many of the fastest have children */
+    RANDOM_FIRST = 8, /* random ones before evolution, at least */
+    RANDOM_EVERY = 5, /* later every so many-th is random */
+    CROSS_PERCENT = 15,
+    ATTEMPTS = 200, /* proposals without a new program before the space counts as used up */
+};
+
+/* ---------------------------------------------------------------- children */
+
+/* A prime factor of v > 1, drawn by its multiplicity. */
+static int64_t draw_prime(ml_Random *r, int64_t v)
+{
+    ml_Primes p;
+    uint64_t all = 0, pick;
+
+    if (!ml_factorise(NULL, v, &p))
+        return 1;
+    for (int k = 0; k < p.n; k++)
+        all += (uint64_t)p.e[k];
+    pick = all ? ml_random_below(r, all) : 0;
+    for (int k = 0; k < p.n; k++) {
+        if (pick < (uint64_t)p.e[k])
+            return p.p[k];
+        pick -= (uint64_t)p.e[k];
+    }
+    return 1;
+}
+
+/* Moves a prime from one factor to another; when there is none to move, or now and then,
+ * the tile is sampled afresh. */
+static void mutate_tile(ml_Random *r, const Sampling *s, int64_t *d)
+{
+    int64_t *v = d + s->at;
+    uint32_t big = 0;
+
+    for (uint32_t k = 0; k < s->n; k++)
+        big += v[k] > 1;
+    if (big == 0 || s->n < 2 || ml_random_below(r, 8) == 0) {
+        v[0] = -1;
+        return;
+    }
+    uint64_t pick = ml_random_below(r, big);
+    uint32_t from = 0, to;
+
+    for (uint32_t k = 0; k < s->n; k++)
+        if (v[k] > 1 && pick-- == 0) {
+            from = k;
+            break;
+        }
+    to = (uint32_t)ml_random_below(r, s->n - 1);
+    to += to >= from;
+    int64_t p = draw_prime(r, v[from]);
+
+    v[from] /= p;
+    v[to] *= p;
+}
+
+static void mutate(ml_Random *r, const Sketch *sk, int64_t *d)
+{
+    const Sampling *s = &sk->s[ml_random_below(r, sk->n_samplings)];
+
+    if (s->tile) {
+        mutate_tile(r, s, d);
+    } else if (s->n > 1) {
+        int64_t to = (int64_t)ml_random_below(r, s->n - 1);
+
+        d[s->at] = to + (to >= d[s->at]);
+    }
+}
+
+/* A parent: the k-th fastest by weight 1 / (k + 2). */
+static const Measured *draw_parent(ml_Tuner *t, ml_Random *r)
+{
+    size_t n = t->valid.n < PARENTS ? t->valid.n : PARENTS;
+    double all = 0, x;
+
+    for (size_t k = 0; k < n; k++)
+        all += 1.0 / (double)(k + 2);
+    x = all * (double)ml_random_below(r, UINT64_C(1) << 32) * 0x1p-32;
+    for (size_t k = 0; k + 1 < n; k++) {
+        x -= 1.0 / (double)(k + 2);
+        if (x < 0)
+            return &t->valid.v[k];
+    }
+    return &t->valid.v[n - 1];
+}
+
+static const Measured *draw_mate(ml_Tuner *t, ml_Random *r, const Measured *with)
+{
+    for (int k = 0; k < 8; k++) {
+        const Measured *m = draw_parent(t, r);
+
+        if (m->c.sketch == with->c.sketch && m->c.d != with->c.d)
+            return m;
+    }
+    return NULL;
+}
+
+/* Its decisions are in tmp. */
+static bool choose_child(ml_Tuner *t, ml_Random *r, Candidate *out)
+{
+    const Measured *a = draw_parent(t, r), *b;
+    const Sketch *sk = &t->sketches[a->c.sketch];
+    int64_t *d = ML_ARRAY(t->tmp, int64_t, sk->n_numbers + 1);
+
+    if (sk->n_samplings == 0)
+        return false;
+    memcpy(d, a->c.d, sk->n_numbers * sizeof *d);
+    b = ml_random_below(r, 100) < CROSS_PERCENT ? draw_mate(t, r, a) : NULL;
+    if (b) {
+        for (uint32_t k = 0; k < sk->n_samplings; k++)
+            if (ml_random_below(r, 2))
+                memcpy(d + sk->s[k].at, b->c.d + sk->s[k].at,
+                       (sk->s[k].tile ? sk->s[k].n : 1) * sizeof *d);
+    } else {
+        mutate(r, sk, d);
+        while (ml_random_below(r, 3) == 0)
+            mutate(r, sk, d);
+    }
+    *out = (Candidate){a->c.sketch, d, (uint32_t)ml_random_below(r, 2147483646) + 1};
+    return true;
+}
+
+/* ---------------------------------------------------------------- the strategy */
+
+static bool next_one(ml_Tuner *t, Made *out)
+{
+    ml_Random r = ml_random("moonloop.tune", (uint32_t)t->proposed, t->seed);
+    bool evolve = t->proposed >= (int64_t)(t->n_sketches + RANDOM_FIRST) &&
+                  t->proposed % RANDOM_EVERY != 0;
+
+    for (int k = 0; k < ATTEMPTS; k++) {
+        ml_Mark mark = ml_mark(t->tmp);
+        Candidate c;
+        bool ok = true;
+
+        if (evolve && t->valid.n > 0 && k < ATTEMPTS / 2)
+            ok = choose_child(t, &r, &c);
+        else
+            c = ml_candidate_any(t, &r);
+        ok = ok && ml_candidate_take(t, &c, out);
+        ml_release(t->tmp, mark);
+        if (ok)
+            return true;
+    }
+    return false;
+}
+
+static int next(Strategy *s, size_t n, Made *out)
+{
+    return n > 0 && next_one(s->t, out) ? 1 : ML_STRATEGY_END;
+}
+
+static Strategy *start(ml_Tuner *t)
+{
+    Strategy *s = ML_NEW(t->keep, Strategy);
+
+    s->t = t;
+    return s;
+}
+
+static void end(Strategy *s)
+{
+    (void)s;
+}
+
+const StrategyKind ml_strategy_mutate = {
+    .about = {"mutate", NULL, "children of the fastest; nothing is scored before it is built"},
+    .batch = 1,
+    .start = start,
+    .next = next,
+    .end = end,
+};
