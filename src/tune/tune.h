@@ -11,6 +11,7 @@
 #define ML_TUNE_TUNE_H
 
 #include "moonloop/codegen/target/target.h"
+#include "moonloop/codegen/worker/worker.h"
 #include "moonloop/primitives/trace.h"
 #include "moonloop/tune/db/db.h"
 
@@ -51,6 +52,11 @@ typedef struct ml_TuneOpts {
     ml_Db *db;      /* shared. NULL, or one that cannot be written: records in memory */
     const char *worker; /* program; NULL: found */
     uint32_t n_workers; /* 0: by the cores */
+    /* One of several searches that take turns: it begins with no trials of its own
+     * (ml_tuner_more gives them; `trials` is not looked at), and its workers, n_workers of
+     * them, are the caller's. Of those that share some one at a time is between two steps
+     * with work left. NULL: a search alone. */
+    ml_Worker *const *shared;
 } ml_TuneOpts;
 
 typedef enum ml_TuneState {
@@ -99,6 +105,9 @@ void ml_tuner_more(ml_Tuner *t, int64_t n);
 /* Whether the fastest are measured again by turns once the trials are done; else the step that
  * would begin them is done. On by default. */
 void ml_tuner_turns(ml_Tuner *t, bool wanted);
+/* Proposes nothing new once so many seconds have passed, from the next step on that can
+ * propose; one candidate is measured whatever they are. 0: no limit. */
+void ml_tuner_within(ml_Tuner *t, double seconds);
 const ml_TuneStatus *ml_tuner_status(ml_Tuner *t);
 /* Records measured so far by this tuner, in order; those after `seen` are new. They live as
  * long as the tuner. */

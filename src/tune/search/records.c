@@ -76,7 +76,7 @@ void ml_log_start(ml_Tuner *t)
 
     start_text(t, &line);
     ml_text_fmt(&line, ", \"trials\": %lld, \"after\": %lld, \"time\": %lld, ",
-                (long long)t->st.total, (long long)t->after, (long long)time(NULL));
+                (long long)t->asked, (long long)t->after, (long long)time(NULL));
     ml_json_key(&line, "name");
     ml_json_string(&line, t->name);
     ml_text_char(&line, '}');
@@ -345,6 +345,9 @@ bool ml_records_open(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
     if (!take_records(t, t->tmp))
         go_to_memory(t, first_text(t, ml_error(t->tmp)));
     t->proposed = t->st.before = t->st.done;
+    t->asked = o->shared ? asked : t->st.total;
+    if (o->shared)
+        t->st.total = t->st.done;
     t->first_left = t->n_sketches;
     return true;
 }

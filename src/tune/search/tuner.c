@@ -114,11 +114,12 @@ static bool make_workers(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
 {
     const ml_WorkerOpts w = {.program = o->worker, .threads = t->threads};
 
+    t->shared = o->shared != NULL;
     t->n_slots = o->n_workers ? o->n_workers : t->target.cores > 1 ? 2 : 1;
     t->n_slots = t->n_slots > ML_MAX_WORKERS ? ML_MAX_WORKERS : t->n_slots;
     t->exclusive = t->threads > 1 || t->target.cores < 2;
     for (size_t k = 0; k < t->n_slots; k++) {
-        t->slot[k].w = ml_worker_new(cx, &w);
+        t->slot[k].w = t->shared ? o->shared[k] : ml_worker_new(cx, &w);
         if (t->slot[k].w == NULL)
             return false;
     }
@@ -179,7 +180,10 @@ void ml_tuner_free(ml_Tuner *t)
             ml_made_free(&s->at);
         for (size_t m = 0; m < s->n_built; m++)
             ml_made_free(&s->built[m]);
-        ml_worker_free(s->w);
+        if (!t->shared)
+            ml_worker_free(s->w);
+        else if (s->doing != SLOT_IDLE)
+            ml_worker_kill(s->w);
     }
     for (size_t k = 0; k < t->n_queue; k++)
         ml_made_free(&t->queue[k]);
@@ -272,9 +276,17 @@ static bool out_of_time(const ml_Tuner *t)
     return t->seconds > 0 && ml_clock() - t->begin >= t->seconds;
 }
 
+/* ml_tuner_within */
+static bool out_of_slice(const ml_Tuner *t)
+{
+    return t->slice_end > 0 && ml_clock() >= t->slice_end &&
+           t->st.done + (int64_t)in_work(t) > t->slice_from;
+}
+
 static bool wants_more(const ml_Tuner *t)
 {
-    return !t->used_up && !out_of_time(t) && t->st.done + (int64_t)in_work(t) < t->st.total;
+    return !t->used_up && !out_of_time(t) && !out_of_slice(t) &&
+           t->st.done + (int64_t)in_work(t) < t->st.total;
 }
 
 static bool send(ml_Tuner *t, ml_Ctx *cx, Slot *s, bool run)
@@ -506,6 +518,8 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
         if (ok)
             ml_log_start(t);
     }
+    if (ok && t->slice > 0 && t->slice_end <= 0)
+        t->slice_end = ml_clock() + t->slice;
     if (ok)
         ok = t->exclusive ? assign_exclusive(t, cx) : assign_shared(t, cx);
     if (ok && in_work(t) == 0) {
@@ -536,6 +550,13 @@ void ml_tuner_more(ml_Tuner *t, int64_t n)
 void ml_tuner_turns(ml_Tuner *t, bool wanted)
 {
     t->no_turns = !wanted;
+}
+
+void ml_tuner_within(ml_Tuner *t, double seconds)
+{
+    t->slice = seconds;
+    t->slice_end = 0;
+    t->slice_from = t->st.done;
 }
 
 const ml_TuneStatus *ml_tuner_status(ml_Tuner *t)

@@ -114,7 +114,8 @@ struct ml_Tuner {
 
     ml_Db *db, *given, *own; /* given: shared, as the caller may close it; own: in memory */
     int64_t workload, after, last_seen;
-    char *log; /* path; NULL: none */
+    int64_t asked; /* what the log says was asked for; 0: nothing */
+    char *log;     /* path; NULL: none */
 
     ML_VEC(Measured) valid; /* ascending seconds */
     Measured other;         /* the fastest that is of no sketch here; seconds 0: none */
@@ -139,7 +140,10 @@ struct ml_Tuner {
     size_t n_held, again;       /* again: the next that is timed once more */
     int looks;                  /* that found the machine disturbed, since held_since */
     double held_since;
-    bool exclusive, timing; /* exclusive: nothing else runs while a candidate is timed */
+    bool shared;             /* the workers are the caller's */
+    double slice, slice_end; /* of ml_tuner_within: asked for; when it ends, once known */
+    int64_t slice_from;      /* records at its begin */
+    bool exclusive, timing;  /* exclusive: nothing else runs while a candidate is timed */
     ml_WorkSet *set;
     bool ready;           /* reference and arguments are there */
     double start_seconds; /* of the start version, about */
