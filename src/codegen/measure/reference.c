@@ -11,7 +11,7 @@ enum {
     MOST_SECONDS = 120,
     WIDE_INTERPRETED = 100000, /* iterations: to compile the wider type takes longer */
     WIDE_MOST = 1 << 26,       /* iterations in the wider type, about */
-    QUICK_FROM = 1 << 27,      /* iterations of a start that takes long */
+    QUICK_FROM = 1 << 24,      /* iterations of a start that takes long */
 };
 
 typedef struct Start {
