@@ -272,6 +272,7 @@ moon.tensor = setmetatable({ load = core.tensor_load }, {
 -- ---- tuning
 
 function moon.tune(program, opts) return moon.tuning.run(program, opts) end
+function moon.tune_all(what, opts) return moon.tuning.run_all(what, opts) end
 function moon.draft(program, opts) return moon.tuning.draft(program, opts) end
 function moon.db(path) return moon.tuning.db(path) end
 function moon.apply_best(program, db, opts) return moon.tuning.apply_best(program, db, opts) end

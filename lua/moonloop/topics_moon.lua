@@ -147,6 +147,11 @@ Gives what :tune tells with --json (:help facts lists the names; among them best
     [[
 local r = moon.tune(s, {trials = 1, db = ":memory:"})
 print(#r.records, r.state)]])
+topic("moon.tune_all(programs [, opts])", "several programs tuned under one budget", [[
+programs: a module (each function is a task), a program, or a list of them and of rows {workload = program, weight = n, id = name}, as moon.net gives them; equal programs are one task. opts: trials (64 for each) and seconds, of all tasks together; each (trials of one at most), rule ("gradient": the next batch goes where it is expected to save most, by weight; "round-robin"), seed, space, db, threads, fresh, progress. Gives what :tune --all tells with --json, and in each row of tasks schedule(). A program that cannot be tuned says why in refused; the others go on.]],
+    [[
+local r = moon.tune_all({s, {workload = moon.workload.matmul(8, 8, 8), weight = 3}}, {trials = 2, db = ":memory:"})
+print(r.done, #r.tasks)]])
 topic("moon.draft(program [, opts])", "a schedule from rules alone, nothing is measured", "The first one that moon.tune would try.",
     [[print(#moon.draft(moon.workload.matmul(64, 64, 64)):trace() > 0)]])
 topic("moon.apply_best(program, db [, opts])", "the program with the best record of a database applied", "db: a database or its path; opts: target. Without a record unknown-name is raised.",
@@ -168,6 +173,25 @@ topic("moon.tuning.search(program [, opts])", "a search that was not started: a 
     [[
 local t <close> = moon.tuning.search(s, {trials = 1, db = ":memory:"})
 print(t:status().total)]])
+topic("moon.tuning.run_all(programs [, opts])", "the function behind moon.tune_all", "", [[print(moon.tuning.run_all({s}, {trials = 1, db = ":memory:"}).done)]])
+topic("moon.tuning.tasks(programs [, opts])", "tasks that were not begun", "tasks:step turns them; where it says open, moon.tuning.open_task gives the task its search.",
+    [[
+local t <close> = moon.tuning.tasks({s}, {trials = 1, db = ":memory:"})
+print(#t:list())]])
+topic("moon.tuning.open_task(tasks, k)", "the search that task k waits for", "A task that can have none is refused, with the reason.",
+    [[
+local t <close> = moon.tuning.tasks({s}, {trials = 1, db = ":memory:"})
+local state, k = t:step()
+moon.tuning.open_task(t, k)]])
+topic("moon.tuning.begin_all(programs, opts)", "tasks with the session's database, as :tune --all begins them", "Gives the tasks, and why records go to memory where the database cannot be used.",
+    [[
+local t = moon.tuning.begin_all({s}, {trials = 1, db = ":memory:"})
+print(t:status().done)
+moon.tuning.finish_all(t)]])
+topic("moon.tuning.finish_all(tasks)", "end the tasks that begin_all has begun", "",
+    [[
+local t = moon.tuning.begin_all({s}, {trials = 1, db = ":memory:"})
+moon.tuning.finish_all(t)]])
 topic("moon.tuning.begin(s, opts)", "a search with the session's database, as :tune begins it", "Gives the tuner, and why records go to memory where the database cannot be used.",
     [[
 local t <close> = moon.tuning.begin(s, {trials = 1, db = ":memory:"})

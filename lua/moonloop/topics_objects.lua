@@ -135,6 +135,15 @@ topic("tuner:propose()", "a candidate without measuring it: sketch, program, tra
 topic("tuner:take_db()", "the database in memory that records went to, or nil", "It is there where the database could not be used.", search .. "print(t:take_db())")
 topic("tuner:close()", "end the search and its processes", "", 'local t = moon.tuning.search(s, {trials = 1, db = ":memory:"})\nt:close()')
 
+local tasks = 'local t <close> = moon.tuning.tasks({s}, {trials = 1, db = ":memory:"})\n'
+topic("tasks:add(program [, opts])", "one more task, before the first step: its number", "opts: name, weight. An equal program adds its weight to the one there is; nil: it is marked as scheduled.", tasks .. "print(t:add(moon.workload.matmul(8, 8, 8), {weight = 2}))")
+topic("tasks:step([seconds])", "go on for some time: more, done or cancelled; open, and the number of a task that needs a search", "", tasks .. "print(t:step(0.01))")
+topic("tasks:open(tuner)", "the search of the task that waits for one", "It is made with {tasks = t}: moon.tuning.open_task does both.", tasks .. "local _, k = t:step()\nprint(pcall(t.open, t, nil))")
+topic("tasks:refuse(why)", "the task that waits for a search has none, for that reason", "", tasks .. 't:step()\nt:refuse("too large")\nprint(t:list()[1].refused)')
+topic("tasks:status()", "how far all of them are", "", tasks .. "print(t:status().done)")
+topic("tasks:list()", "each task: name, weight, trials, best and more", "", tasks .. "print(t:list()[1].name)")
+topic("tasks:close()", "end the searches and their processes", "", 'local t = moon.tuning.tasks({s}, {trials = 1, db = ":memory:"})\nt:close()')
+
 -- ---- errors
 fields("error", 'local _, x = pcall(s.split, s, "i", {2, 2})', {
     { "code", "the code, to be compared with: :help errors lists them" },

@@ -4,7 +4,7 @@ local moon, core = ...
 local tune = {}
 
 local known = { trials = true, seconds = true, seed = true, space = true, db = true, threads = true,
-    progress = true, on_record = true, fresh = true, name = true, workers = true }
+    progress = true, on_record = true, fresh = true, name = true, workers = true, tasks = true }
 
 local function read(opts, who)
     who = who or "tune"
@@ -35,7 +35,9 @@ local function sketches_of(program, o)
     return space.sketches(program, o), space.name
 end
 
-local function name_of(program, o)
+-- function_name: of a module with several.
+local function name_of(program, o, function_name)
+    if function_name and function_name ~= "main" then return function_name end
     if o.name then return o.name end
     local ok, id = pcall(function() return program.id end)
     if ok and type(id) == "string" then return id end
@@ -71,7 +73,7 @@ function tune.search(program, opts)
     local db = o.db
     if type(db) == "string" then db = core.db(db) end
     return core.tuner(program, list, { trials = o.trials, seconds = o.seconds, seed = o.seed, threads = o.threads,
-        db = db, name = id, space = name, fresh = o.fresh, workers = o.workers }), list
+        db = db, name = id, space = name, fresh = o.fresh, workers = o.workers, tasks = o.tasks }), list
 end
 
 function tune.run(program, opts)
@@ -134,13 +136,19 @@ function tune.session_db(path, make)
     return memory, e.message
 end
 
+-- The database that a search of the session writes to, and from now on the next one.
+local function session_db(path)
+    path = path or current
+    local db, warning = tune.session_db(path, true)
+    current = path
+    return db, warning
+end
+
 function tune.begin(s, given)
     local opts, warning = {}, nil
     core.want(given, "table", "tune: opts")
     for k, v in pairs(given) do opts[k] = v end
-    local path = opts.db or current
-    opts.db, warning = tune.session_db(path, true)
-    current = path
+    opts.db, warning = session_db(opts.db)
     if opts.threads == 0 then opts.threads = nil end
     return tune.search(s, opts), warning
 end
@@ -189,5 +197,7 @@ tune.db = core.db
 
 local db_methods = core.methods("db")
 db_methods.best = core.guard("db:", { best = function(db, program, target) return tune.best(db, program, target) end }).best
+
+core.load("tune_all")(moon, core, tune, { name_of = name_of, module_of = module_of, session_db = session_db })
 
 return tune

@@ -178,6 +178,28 @@ ml_Amount ml_own_amount(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
     return a;
 }
 
+double ml_own_bound(ml_Engine *e, const ml_Module *m, const char *func, uint32_t threads)
+{
+    const ml_ScheduleOpts so = {.func = func, .render = ML_RENDER_NONE};
+    ml_Ctx *home = ml_ctx_new(0);
+    const ml_Error *why = NULL;
+    ml_Schedule *s =
+        ml_schedule_new(home, ml_import_module(ml_import_begin(home), m), &so, &why);
+    double roof = (double)NAN, seconds = 0;
+
+    if (s && ml_schedule_func(s)) {
+        ml_Ctx *tmp = ml_ctx_fork(ml_schedule_ctx(s));
+        ml_Amount a = ml_own_amount(tmp, e, s, ml_schedule_func_pos(s), threads, &roof);
+
+        if (roof > 0 && a.n > 0)
+            seconds = a.n / roof;
+        ml_ctx_unref(tmp);
+    }
+    ml_schedule_unref(s);
+    ml_ctx_unref(home);
+    return seconds;
+}
+
 bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
                     const ml_TimingOpts *o, ml_Roofline *out)
 {

@@ -34,7 +34,10 @@ bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
  * do at most; NAN: not known. */
 ml_Amount ml_own_amount(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
                         uint32_t threads, double *roof);
-/* The same without points: no version is looked at. */
+/* Seconds that the function of m takes at least with so many threads (0: e's), by what is
+ * known of the machine; 0: not known. */
+double ml_own_bound(ml_Engine *e, const ml_Module *m, const char *func, uint32_t threads);
+/* As ml_roofline_of without points: no version is looked at. */
 bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
                        const ml_TimingOpts *o, ml_Roofline *out);
 

@@ -22,11 +22,12 @@ static const struct {
 } BEGINS[] = {{"code", "error"},        {"note", "note"},           {"warning", "note"},
               {"progress", "progress"}, {"focus", "new focus"},     {"step", "versions"},
               {"result", "result"},     {"results", "result"},      {"command", "text"},
-              {"node", "tree"},         {"primitive", "primitive"}, {"job", "jobs"}};
+              {"node", "tree"},         {"primitive", "primitive"}, {"job", "jobs"},
+              {"tasks", "tune_all"}};
 /* What is told within a table by another one. */
 static const struct {
     const char *table, *key, *within;
-} WITHIN[] = {{"time", "against", "against"}};
+} WITHIN[] = {{"time", "against", "against"}, {"tune_all", "tasks", "task"}};
 /* Commands that tell what another one tells. */
 static const struct {
     const char *command, *table;
@@ -82,8 +83,15 @@ static void check_row(Fixture *f, size_t table, const ml_Json *row, const char *
         assert_true(table < TABLES && k < FIELDS);
         seen[table][k] = true;
         for (size_t w = 0; w < ML_COUNT(WITHIN); w++)
-            if (ml_streq(t->name, WITHIN[w].table) && ml_streq(row->keys[m], WITHIN[w].key))
-                check_row(f, find_table(WITHIN[w].within), &row->as.list[m], line);
+            if (ml_streq(t->name, WITHIN[w].table) &&
+                ml_streq(row->keys[m], WITHIN[w].key)) {
+                const ml_Json *v = &row->as.list[m];
+
+                for (uint32_t at = 0; v->kind == ML_JSON_LIST && at < v->n; at++)
+                    check_row(f, find_table(WITHIN[w].within), &v->as.list[at], line);
+                if (v->kind == ML_JSON_OBJECT)
+                    check_row(f, find_table(WITHIN[w].within), v, line);
+            }
         bool list = row->as.list[m].kind == ML_JSON_LIST,
              object = row->as.list[m].kind == ML_JSON_OBJECT;
 
@@ -230,6 +238,9 @@ static const struct {
     {":goto v0", NULL, false},
     {":tune --trials 3 --db r.db", NULL, false},
     {":tune --trials 1 --db . --seed 2", NULL, false},
+    {":tune --all --trials 6 --db r.db {s, workload.matmul(16, 16, 16), "
+     "{workload = workload.matmul(8, 8, 8), weight = 2}}",
+     NULL, false},
     {"db = moon.db(\"r.db\"); db:put{program = s, error = \"too-slow\", phase = \"run\"};",
      NULL, false},
     {"db:records()", "record", false},
@@ -299,6 +310,9 @@ static const struct {
     {"tune", "searched_flop_rate", "only where the turns came out slower"},
     {"tune", "eta", "only before the end"},
     {"tune", "warning", "a database that fails in the middle of a search"},
+    {"tune_all", "warning", "the same"},
+    {"tune_all", "eta", "only before the end"},
+    {"task", "refused", "a program that cannot be tuned"},
     {"check", "problem", "a version that writes what the start does not"},
     {"history", NULL, "kept of what is typed at a terminal"},
 };

@@ -198,6 +198,7 @@ static const BindClass *const classes[] = {
     &bind_buffer_class,   &bind_expr_class,  &bind_stmt_class,   &bind_map_class,
     &bind_handle_class,   &bind_hexpr_class, &bind_trace_class,  &bind_tensor_class,
     &bind_schedule_class, &bind_db_class,    &bind_tuner_class,  &bind_kernel_class,
+    &bind_tasks_class,
 };
 
 static int set_seed(lua_State *L)
@@ -328,6 +329,7 @@ int luaopen_moonloop(lua_State *L)
     bind_reference_functions(L);
     bind_reference_rows(L);
     bind_tune_functions(L);
+    bind_tasks_functions(L);
     bind_rule_functions(L);
     bind_intrin_functions(L);
     bind_reducer_functions(L);

@@ -353,10 +353,10 @@ static void announce(Show *sh, const ml_TuneAsk *a)
     ml_text_free(&t);
 }
 
-static bool wants_apart(const ml_Words *w)
+static bool has_word(const ml_Words *w, const char *word)
 {
     for (size_t k = 0; k < w->n; k++)
-        if (ml_streq(w->v[k], ML_BACKGROUND))
+        if (ml_streq(w->v[k], word))
             return true;
     return false;
 }
@@ -380,7 +380,11 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     const ml_TuneStatus *s;
     bool warned = false;
 
-    if (wants_apart(w))
+    if (has_word(w, "--all"))
+        return ml_tune_all(ss, w);
+    if (!ss->focus)
+        return ml_command_no_focus(ss, "tune");
+    if (has_word(w, ML_BACKGROUND))
         return run_apart(ss, w);
     if (!read_ask(ss, w, &ask) || !is_for_host(ss))
         return false;

@@ -7,4 +7,7 @@
 /* Why records are kept in memory. */
 void ml_tune_warn(ml_Session *ss, const char *why);
 
+/* :tune --all */
+bool ml_tune_all(ml_Session *ss, const ml_Words *w);
+
 #endif

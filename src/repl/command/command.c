@@ -488,6 +488,14 @@ static bool take_words(ml_Session *ss, const ml_Command *c, const Extra *more, m
     return true;
 }
 
+bool ml_command_no_focus(ml_Session *ss, const char *name)
+{
+    return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                            ":%s needs a schedule: :open FILE, or s = "
+                            "schedule(workload.matmul(64, 64, 64))",
+                            name);
+}
+
 static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Data *data)
 {
     ml_Text text = {0}, why = {0}, captured = {0}, words_text = {0}, rest_text = {0};
@@ -516,11 +524,7 @@ static bool run_line(ml_Session *ss, const char *line, const Extra *more, ml_Dat
                                 : "a command needs a name; :help lists them");
         ok = false;
     } else if (c->is & ML_ON_FOCUS && !ss->focus) {
-        ok = ml_session_error(
-            ss, ML_E_UNKNOWN_NAME,
-            ":%s needs a schedule: :open FILE, or s = schedule(workload.matmul(64, "
-            "64, 64))",
-            c->name);
+        ok = ml_command_no_focus(ss, c->name);
     } else {
         char *rest = has_rest ? text.p + n + 1 : text.p + n;
 

@@ -59,6 +59,8 @@ const ml_Command *ml_command_find(const char *name, ml_Text *why);
  * says what is wrong with it. */
 bool ml_command_alias(ml_Session *ss, const char *name, const char *text, ml_Text *why);
 
+/* The error of a command that needs a schedule where there is none; false. */
+bool ml_command_no_focus(ml_Session *ss, const char *name);
 /* What a command of the system ended with, as wait() tells it; false: an error was printed. */
 bool ml_command_ended(ml_Session *ss, const char *what, int rc);
 

@@ -67,6 +67,80 @@ void ml_host_tuner_end(ml_Host *h, const char *db)
     lua_setfield(h->L, LUA_REGISTRYINDEX, SEARCH);
 }
 
+/* Pushes what the code gives; false: the error was printed. */
+static bool push_tasks(ml_Host *h, const char *code)
+{
+    lua_State *L = h->L;
+    int top = lua_gettop(L);
+
+    if (code == NULL) {
+        ml_lua_push_schedule(L, ml_schedule_ref(h->ss->focus));
+        return true;
+    }
+    lua_pushfstring(L, "return %s", code);
+    const char *chunk = lua_tostring(L, -1);
+
+    if (luaL_loadbuffer(L, chunk, strlen(chunk), "=tasks") != LUA_OK) {
+        ml_host_report(h, true);
+        lua_settop(L, top);
+        return false;
+    }
+    lua_remove(L, -2);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, h->env);
+    lua_setupvalue(L, -2, 1);
+    return ml_host_run(h, 0, 1, true);
+}
+
+ml_Tasks *ml_host_tasks_begin(ml_Host *h, const char *code, const ml_TasksAsk *ask,
+                              const char **warning)
+{
+    lua_State *L = h->L;
+    ml_Tasks *ts;
+
+    begin_call(L, "begin_all");
+    if (!push_tasks(h, code)) {
+        lua_pop(L, 2);
+        return NULL;
+    }
+    lua_createtable(L, 0, 8);
+    bind_set_int(L, "seed", ask->seed);
+    if (ask->trials)
+        bind_set_int(L, "trials", ask->trials);
+    if (ask->each)
+        bind_set_int(L, "each", ask->each);
+    if (ask->seconds > 0)
+        bind_set_number(L, "seconds", ask->seconds);
+    bind_set_bool(L, "fresh", ask->fresh);
+    bind_set_int(L, "threads", ask->threads);
+    bind_set_string(L, "rule", ask->rule);
+    bind_set_string(L, "db", ask->db);
+    if (!ml_host_run(h, 3, 2, false))
+        return NULL;
+    ts = ml_lua_to_tasks(L, -2);
+    *warning = lua_tostring(L, -1); /* the registry keeps both */
+    lua_setfield(L, LUA_REGISTRYINDEX, WARNING);
+    lua_setfield(L, LUA_REGISTRYINDEX, SEARCH);
+    return ts;
+}
+
+bool ml_host_tasks_open(ml_Host *h, ml_Tasks *ts)
+{
+    begin_call(h->L, "open_task");
+    lua_getfield(h->L, LUA_REGISTRYINDEX, SEARCH);
+    lua_pushinteger(h->L, (lua_Integer)ml_tasks_wanted(ts) + 1);
+    return ml_host_run(h, 3, 0, false);
+}
+
+void ml_host_tasks_end(ml_Host *h)
+{
+    begin_call(h->L, "finish_all");
+    lua_getfield(h->L, LUA_REGISTRYINDEX, SEARCH);
+    if (!ml_host_run(h, 2, 0, false))
+        return;
+    lua_pushnil(h->L);
+    lua_setfield(h->L, LUA_REGISTRYINDEX, SEARCH);
+}
+
 ml_Db *ml_host_db(ml_Host *h, const char *path, char **warning)
 {
     lua_State *L = h->L;

@@ -3,7 +3,7 @@
 #ifndef ML_REPL_HOST_TUNE_H
 #define ML_REPL_HOST_TUNE_H
 
-#include "moonloop/tune/tune.h"
+#include "moonloop/tune/task/task.h"
 #include "repl/host/host.h"
 
 typedef struct ml_TuneAsk {
@@ -19,6 +19,20 @@ typedef struct ml_TuneAsk {
 ml_Tuner *ml_host_tuner_begin(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask,
                               const char **warning);
 void ml_host_tuner_end(ml_Host *h, const char *db);
+typedef struct ml_TasksAsk {
+    int64_t trials, each, seed; /* trials 0: the usual number */
+    double seconds;
+    bool fresh;
+    uint32_t threads;
+    const char *rule, *db; /* NULL: the usual one */
+} ml_TasksAsk;
+/* The tasks that a piece of Lua gives (NULL: the functions of the focus), kept like a
+ * search. NULL: the error was printed. */
+ml_Tasks *ml_host_tasks_begin(ml_Host *h, const char *code, const ml_TasksAsk *ask,
+                              const char **warning);
+/* A search for the task that needs one. false: the error was printed. */
+bool ml_host_tasks_open(ml_Host *h, ml_Tasks *ts);
+void ml_host_tasks_end(ml_Host *h);
 /* The database of that path (NULL: the usual one), or the one in memory that stands for it:
  * *warning then tells why (to be freed). NULL: the error was printed. */
 ml_Db *ml_host_db(ml_Host *h, const char *path, char **warning);

@@ -7,7 +7,7 @@
 
 #include "moonloop/codegen/machine/machine.h"
 #include "moonloop/codegen/measure/check.h"
-#include "moonloop/tune/tune.h"
+#include "moonloop/tune/task/task.h"
 #include "moonloop/work/roofs.h"
 
 #define UNKNOWN ((double)NAN)
@@ -268,6 +268,18 @@ static void tell_failed(ml_Data *d, const char *key, const void *s)
 #define ML_FIELDS_TABLE ml_search_fields
 #define ML_FIELDS_NAME  "tune"
 #define ML_FIELDS_WHAT  "a search"
+#include "moonloop/core/json/field_table.def"
+
+#define ML_FIELDS       "work/fact/task_run.def"
+#define ML_FIELDS_TABLE ml_tasks_fields
+#define ML_FIELDS_NAME  "tune_all"
+#define ML_FIELDS_WHAT  "several searches under one budget"
+#include "moonloop/core/json/field_table.def"
+
+#define ML_FIELDS       "work/fact/task.def"
+#define ML_FIELDS_TABLE ml_task_fields
+#define ML_FIELDS_NAME  "task"
+#define ML_FIELDS_WHAT  "one of the tasks of :tune --all"
 #include "moonloop/core/json/field_table.def"
 
 /* ---- versions */

@@ -323,6 +323,16 @@ ml_Tuner *ml_lua_to_tuner(lua_State *L, int idx)
     return o ? o->t : NULL;
 }
 
+ml_Tuner *ml_lua_take_tuner(lua_State *L, int idx)
+{
+    BindTuner *o = bind_test(L, idx, &bind_tuner_class);
+    ml_Tuner *t = o ? o->t : NULL;
+
+    if (o)
+        o->t = NULL;
+    return t;
+}
+
 /* The schedules of the list at idx (fields `schedule` and `name`) as sketches in cx. */
 static ml_Sketch *read_sketches(lua_State *L, int idx, ml_Ctx *cx, size_t *n)
 {
@@ -345,11 +355,12 @@ static ml_Sketch *read_sketches(lua_State *L, int idx, ml_Ctx *cx, size_t *n)
 }
 
 /* tuner(program, sketches, {trials= seconds= seed= threads= db= name= space= fresh=
- * workers=}) */
+ * workers= tasks=}): of tasks the one that is wanted, whose program is theirs */
 static int new_tuner(lua_State *L)
 {
-    static const char *const known[] = {"trials", "seconds", "seed",  "threads", "db",
-                                        "name",   "space",   "fresh", "workers", NULL};
+    static const char *const known[] = {"trials",  "seconds", "seed",  "threads",
+                                        "db",      "name",    "space", "fresh",
+                                        "workers", "tasks",   NULL};
 
     lua_settop(L, 3);
     luaL_checkstack(L, 20, NULL);
@@ -376,6 +387,13 @@ static int new_tuner(lua_State *L)
     if (lua_getfield(L, 3, "db") != LUA_TNIL) {
         opts.db = check_db(L, -1)->db;
         lua_setiuservalue(L, 5, 1);
+    }
+    if (lua_getfield(L, 3, "tasks") != LUA_TNIL) {
+        ml_Tasks *ts = ml_lua_to_tasks(L, -1);
+
+        if (ts == NULL)
+            return bind_bad(L, "tuner: tasks");
+        ml_tasks_opts(ts, &opts);
     }
     o->t = ml_tuner_new(cx, &opts);
     if (o->t == NULL)

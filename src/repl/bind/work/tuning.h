@@ -2,16 +2,21 @@
 #ifndef ML_REPL_BIND_TUNING_H
 #define ML_REPL_BIND_TUNING_H
 
-#include "moonloop/tune/tune.h"
+#include "moonloop/tune/task/task.h"
 #include "repl/bind/work/work.h"
 
-extern const BindClass bind_db_class, bind_tuner_class;
+extern const BindClass bind_db_class, bind_tuner_class, bind_tasks_class;
 
 /* The search at that index; NULL: another thing, or it is over. */
 ml_Tuner *ml_lua_to_tuner(lua_State *L, int idx);
+/* The same, and the search is the caller's from now on. */
+ML_GIVES ml_Tuner *ml_lua_take_tuner(lua_State *L, int idx);
+/* The tasks at that index; NULL: another thing, or they are over. */
+ml_Tasks *ml_lua_to_tasks(lua_State *L, int idx);
 /* The open database at that index; NULL: another thing, or it is closed. */
 ml_Db *ml_lua_to_db(lua_State *L, int idx);
 int bind_tune_functions(lua_State *L);
+int bind_tasks_functions(lua_State *L);
 int bind_rule_functions(lua_State *L);
 
 #endif

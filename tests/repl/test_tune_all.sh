@@ -1,0 +1,133 @@
+#!/bin/bash
+# Several programs under one budget from outside: :tune --all over lists, modules and the focus, its
+# table, a kill in the middle, Ctrl-C, what is refused. Source: interaction 11; auto-scheduler 18.
+. tests/repl/session.sh
+export XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
+
+records() { # FILE: how many there are
+    timeout "$limit" "$ml" -b -e ":db $1" | sed -n 's/.* \([0-9]*\) records\{0,1\} (.*/\1/p'
+}
+twice() { # FILE: programs of a workload that were measured twice
+    timeout "$limit" "$ml" - "$1" <<'EOF'
+local seen, n = {}, 0
+for _, r in ipairs(moon.db(arg[1]):records()) do
+    local key = r.workload .. r.trace
+    n = n + (seen[key] and 1 or 0)
+    seen[key] = true
+end
+print(n)
+EOF
+}
+three='{workload.matmul(64, 64, 64), {workload = workload.matmul(96, 64, 64), weight = 5, name = "heavy one"}, workload.matmul(64, 64, 64)}'
+
+typed ":tune --all --trials 12 --db a.db $three"
+if grep -q 'no-target' err; then
+    echo 'skip tuning: libLLVM 19 is not there'
+    exit 0
+fi
+[ "$status" = 0 ] && grep -q '^12 of 12 trials (.*; sum of weighted times [0-9.]* ms$' out && grep -q '^tune 2 tasks  llvm ' err &&
+    grep -Eq '^ +id +FLOP +weight +GFLOP/s +us +weighted us +trials +done +name$' out &&
+    grep -Eq '^ +0 +5.243e\+05 +2 +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9]+ +matmul$' out && grep -q ' 5 .* heavy one$' out && [ "$(records a.db)" = 12 ]
+verdict 'tunes a list under one budget, equal programs as one'
+typed ":tune --all --trials 15 --db a.db $three"
+[ "$status" = 0 ] && grep -q '^15 of 15 trials (.*; 12 of them earlier;' out && [ "$(records a.db)" = 15 ]
+verdict 'counts the records of before'
+typed 's = schedule(workload.matmul(64, 64, 64))' ':best 1 --db a.db' ':adopt --db a.db' ':check'
+[ "$status" = 0 ] && grep -q '^ok ' out
+verdict 'what it found is a record like any other'
+
+cat >two.py <<'PY'
+@I.ir_module
+class Module:
+    @T.prim_func
+    def foo(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+        for i in range(64):
+            with T.block("B"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = A[vi] + T.float32(1)
+
+    @T.prim_func
+    def done(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+        T.func_attr({"tir.is_scheduled": True})
+        for i in range(64):
+            with T.block("B"):
+                vi = T.axis.spatial(64, i)
+                B[vi] = A[vi] + T.float32(2)
+
+    @T.prim_func
+    def open(a: T.handle, b: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (n,), "float32")
+        B = T.match_buffer(b, (n,), "float32")
+        for i in range(n):
+            with T.block("B"):
+                vi = T.axis.spatial(n, i)
+                B[vi] = A[vi] + T.float32(1)
+PY
+typed ':open two.py' ':tune --all --trials 2 --db b.db'
+[ "$status" = 0 ] && grep -q '^tune 2 tasks ' err && grep -q ' foo$' out && ! grep -q ' done$' <(grep -v ' name$' out) &&
+    grep -q '^note: open: not tuned: programs with symbolic sizes' <(tr -s '\n ' ' ' <err | sed 's/note: /\n&/g')
+verdict 'tunes the functions of the focus; one that cannot be is named, one that is scheduled left out'
+
+for words in '--trials 0' '--each x' '--rule best' '--what'; do
+    typed ":tune --all $words $three"
+    [ "$status" = 1 ] && grep -q 'bad-argument' err
+    verdict "refuses :tune --all $words"
+done
+typed ':tune --all {}' && [ "$status" = 1 ] && grep -q 'nothing to tune' err
+typed ':tune --all' && [ "$status" = 1 ] && grep -q 'takes a list of programs' <(tr -s '\n ' ' ' <err)
+typed ':tune --all 7' && [ "$status" = 1 ] && grep -q 'a module, a program, or a list' <(tr -s '\n ' ' ' <err)
+typed ':tune --all moon.net(' && [ "$status" = 1 ]
+verdict 'refuses what gives no programs'
+
+# ---- killed half way, and gone on with: the same records, none twice
+timeout "$limit" "$ml" -b -e ":tune --all --trials 60 --db k.db $three" >out 2>err &
+victim=$!
+for _ in $(seq 400); do
+    [ "$(records k.db 2>/dev/null || echo 0)" -ge 15 ] 2>/dev/null && break
+    sleep 0.1
+done
+kill -9 "$(pgrep -P $victim | head -1)" 2>/dev/null
+wait $victim 2>/dev/null
+before=$(records k.db)
+"$ml" - k.db <<'EOF' >kept
+for _, r in ipairs(moon.db(arg[1]):records()) do print(r.id, r.workload, r.trace) end
+EOF
+typed ":tune --all --trials 60 --db k.db $three"
+"$ml" - k.db <<'EOF' >all
+for _, r in ipairs(moon.db(arg[1]):records()) do print(r.id, r.workload, r.trace) end
+EOF
+[ "$status" = 0 ] && [ "$before" -ge 15 ] && [ "$before" -lt 60 ] && [ "$(records k.db)" = 60 ] && [ "$(twice k.db)" = 0 ] &&
+    cmp -s kept <(head -n "$before" all) && grep -q "; $before of them earlier" out
+verdict 'goes on after kill -9: the same records, none twice'
+
+# ---- Ctrl-C keeps everything
+timeout "$limit" "$ml" -b -e ":tune --all --trials 5000 --db c.db $three" >out 2>err &
+victim=$!
+for _ in $(seq 400); do
+    [ "$(records c.db 2>/dev/null || echo 0)" -ge 4 ] 2>/dev/null && break
+    sleep 0.1
+done
+kill -INT "$(pgrep -P $victim | head -1)"
+wait $victim
+[ $? = 130 ] && grep -q '^stopped after [0-9]* of 5000 trials (.*; all records are kept, the same line goes on$' <(tr -s '\n ' ' ' <out | sed 's/stopped after/\n&/; s/ $//') &&
+    [ "$(records c.db)" = "$(sed -n 's/^stopped after \([0-9]*\) of.*/\1/p' out)" ]
+verdict 'Ctrl-C keeps everything'
+
+cat >t.lua <<'EOF'
+local r = moon.tune_all({ moon.workload.matmul(32, 32, 32), { workload = moon.workload.matmul(16, 32, 32), weight = 2 } },
+    { trials = 6, db = "lua.db", threads = 1, rule = "round-robin" })
+assert(r.done == 6 and r.state == "done" and #r.tasks == 2 and r.tasks[2].weight == 2)
+for _, t in ipairs(r.tasks) do assert(moon.check(t.schedule()).ok and t.done == 3 and t.best_seconds > 0) end
+assert(math.abs(r.weighted_seconds - r.tasks[1].best_seconds - 2 * r.tasks[2].best_seconds) < 1e-9)
+assert(not pcall(moon.tune_all, moon.workload.matmul(8, 8, 8), { trails = 5 }))
+assert(not pcall(moon.tune_all, { { weight = 1 } }))
+assert(not pcall(moon.tune_all, { { workload = moon.workload.matmul(8, 8, 8), weight = 0 } }))
+-- rules that raise are a task's end, not the run's
+local bad = moon.tune_all({ moon.workload.matmul(8, 8, 8) }, { trials = 2, db = ":memory:", space = function() error("no rule") end })
+assert(bad.tasks[1].refused:find("no rule") and bad.done == 0)
+print("all well")
+EOF
+timeout "$limit" "$ml" t.lua >out 2>err
+[ $? = 0 ] && grep -qx 'all well' out
+verdict 'moon.tune_all does what it says'
