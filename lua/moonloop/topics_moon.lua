@@ -143,7 +143,7 @@ topic("moon.target(text or table)", "a target from its text", "llvm, llvm -mcpu=
 
 -- ---- tuning
 topic("moon.tune(program [, opts])", "search for a fast schedule by measuring", [[
-Gives what :tune tells with --json (:help facts lists the names; among them best_seconds, flop_rate, state, spent and failed by phase), and best (a record), schedule() (its steps applied), records. opts: trials (64), seconds, seed, space (a function that gives sketches), db, threads, fresh (take nothing from the database), progress and on_record (called with news).]],
+Gives what :tune tells with --json (:help facts lists the names; among them best_seconds, flop_rate, state, spent and failed by phase), and best (a record), schedule() (its steps applied), records. opts: trials (64), seconds, seed, space (a function that gives sketches), db, threads, fresh (take nothing from the database), with (a strategy: :help tune), model (what scores candidates: xgb, analytic, random), progress and on_record (called with news).]],
     [[
 local r = moon.tune(s, {trials = 1, db = ":memory:"})
 print(#r.records, r.state)]])

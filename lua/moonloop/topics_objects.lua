@@ -133,6 +133,14 @@ topic("tuner:fresh()", "the records since the last call", "", search .. "print(#
 topic("tuner:record(id)", "one record of its database, or nil", "", search .. "print(t:record(1))")
 topic("tuner:propose()", "a candidate without measuring it: sketch, program, trace; nil: none is left", "", search .. "print(t:propose() ~= nil)")
 topic("tuner:take_db()", "the database in memory that records went to, or nil", "It is there where the database could not be used.", search .. "print(t:take_db())")
+topic("tuner:trials()", "what was expected and measured of each candidate, in the order of records",
+    "A list: sketch (its number), expected_seconds where something was expected, seconds or failed (the phase), best_seconds of those until then.",
+    search .. "print(#t:trials())")
+topic("tuner:sketches()", "what the search knows of each sketch",
+    "A list: name, measured, failed, points (candidates that are thought of), share (of the next ones), best_seconds, expected_seconds.",
+    search .. "print(t:sketches()[1].measured)")
+topic("tuner:gains()", "features in words, and their shares of what the model has learned; empty where it learned nothing", "",
+    search .. "print(#t:gains())")
 topic("tuner:close()", "end the search and its processes", "", 'local t = moon.tuning.search(s, {trials = 1, db = ":memory:"})\nt:close()')
 
 local tasks = 'local t <close> = moon.tuning.tasks({s}, {trials = 1, db = ":memory:"})\n'

@@ -4,7 +4,8 @@ local moon, core = ...
 local tune = {}
 
 local known = { trials = true, seconds = true, seed = true, space = true, db = true, threads = true,
-    progress = true, on_record = true, fresh = true, name = true, workers = true, tasks = true }
+    progress = true, on_record = true, fresh = true, name = true, workers = true, tasks = true, with = true,
+    model = true }
 
 local function read(opts, who)
     who = who or "tune"
@@ -73,7 +74,8 @@ function tune.search(program, opts)
     local db = o.db
     if type(db) == "string" then db = core.db(db) end
     return core.tuner(program, list, { trials = o.trials, seconds = o.seconds, seed = o.seed, threads = o.threads,
-        db = db, name = id, space = name, fresh = o.fresh, workers = o.workers, tasks = o.tasks }), list
+        db = db, name = id, space = name, fresh = o.fresh, workers = o.workers, tasks = o.tasks,
+        with = o.with, model = o.model }), list
 end
 
 function tune.run(program, opts)

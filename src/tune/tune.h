@@ -42,6 +42,7 @@ typedef struct ml_TuneOpts {
     const ml_Sketch *sketches;
     size_t n_sketches;
     const char *with;  /* name of a strategy; NULL: the usual one */
+    const char *model; /* that learns (model/model.h); NULL: "xgb" */
     const char *space; /* name of the design space, part of a record's key */
     ml_Target target;
     uint32_t threads; /* of parallel loops; 0: ml_threads */
@@ -92,7 +93,31 @@ typedef struct ml_TuneStatus {
     int64_t disturbed;   /* times that results were timed again for a neighbour's sake */
     bool exhausted;      /* no further program was found in the space */
     const char *warning; /* records are kept in memory only, and why; NULL */
+    const char *with;    /* the strategy */
+    const char *model;   /* that scores now; NULL: nothing is scored */
+    const char *note;    /* of the model, to be told once; NULL: nothing */
+    int64_t points;      /* candidates that are thought of */
+    int64_t by_forms, by_replay; /* scored so far by closed forms, by replays */
 } ml_TuneStatus;
+
+/* One trial of this tuner, for who shows it. */
+typedef struct ml_TuneTrial {
+    double expected; /* seconds, before it was measured; 0: nothing was expected */
+    double seconds;  /* 0: it failed */
+    double best;     /* of the fastest until then; 0: none */
+    uint32_t sketch;
+    ml_TunePhase failed; /* where it did */
+} ml_TuneTrial;
+
+/* What the search knows of a sketch. */
+typedef struct ml_TuneSketch {
+    const char *name;
+    int64_t measured, failed; /* records of this key */
+    double best;              /* seconds; 0: none */
+    int64_t points;           /* candidates that are thought of */
+    double expected;          /* seconds, the least of theirs; 0: not known */
+    double share;             /* of the next candidates; 0: not known */
+} ml_TuneSketch;
 
 typedef struct ml_Tuner ml_Tuner;
 /* NULL: cx's error. The cancel flag of cx is watched; workload and earlier records are
@@ -112,6 +137,13 @@ const ml_TuneStatus *ml_tuner_status(ml_Tuner *t);
 /* Records measured so far by this tuner, in order; those after `seen` are new. They live as
  * long as the tuner. */
 size_t ml_tuner_records(const ml_Tuner *t, const ml_Record *const **out);
+/* The same as trials. */
+size_t ml_tuner_trials(const ml_Tuner *t, const ml_TuneTrial **out);
+/* All of them, in their order; good until the next call. */
+size_t ml_tuner_sketches(ml_Tuner *t, const ml_TuneSketch **out);
+/* The model that learns (model/model.h); NULL: the strategy has none. */
+typedef struct ml_Model ml_Model;
+ml_Model *ml_tuner_model(ml_Tuner *t);
 /* Where the records went: opts.db, or one in memory that the caller may take over with
  * ml_tuner_take_db. */
 ml_Db *ml_tuner_db(ml_Tuner *t);

@@ -309,6 +309,7 @@ static const struct {
     {"machine", "frequency_measured", "a counter may be missing"},
     {"tune", "searched_flop_rate", "only where the turns came out slower"},
     {"tune", "eta", "only before the end"},
+    {"tune", "model", "only of a strategy that scores candidates"},
     {"tune", "warning", "a database that fails in the middle of a search"},
     {"tune_all", "warning", "the same"},
     {"tune_all", "eta", "only before the end"},

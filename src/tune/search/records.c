@@ -151,6 +151,14 @@ static ml_TunePhase phase_of(const ml_Record *r)
                : ML_PHASE_BUILD;
 }
 
+static void count_sketch(ml_TuneSketch *s, double seconds)
+{
+    s->measured++;
+    s->failed += seconds <= 0;
+    if (seconds > 0 && (s->best <= 0 || seconds < s->best))
+        s->best = seconds;
+}
+
 /* c: what the record is of, or NULL. */
 static void count_record(ml_Tuner *t, const ml_Record *r, const Candidate *c)
 {
@@ -161,6 +169,8 @@ static void count_record(ml_Tuner *t, const ml_Record *r, const Candidate *c)
     t->st.done++;
     if (c)
         ml_seen_add(&t->points, ml_candidate_key(t, c));
+    if (c)
+        count_sketch(&t->shown[c->sketch], failed ? 0 : m.seconds);
     if (c && t->strategy->kind->notify)
         t->strategy->kind->notify(t->strategy, c, failed ? 0 : m.seconds);
     if (failed)
@@ -359,6 +369,17 @@ static bool no_such(const char *z)
     return z == NULL || !*z;
 }
 
+static void put_trial(ml_Tuner *t, const Made *m, const ml_Record *r)
+{
+    const ml_TuneTrial one = {.expected = m->expected,
+                              .seconds = r->n_run ? r->run_secs[0] : 0,
+                              .best = t->valid.n ? t->valid.v[0].seconds : 0,
+                              .sketch = m->c.sketch,
+                              .failed = phase_of(r)};
+
+    ml_push(t->keep, &t->trials, one);
+}
+
 void ml_records_put(ml_Tuner *t, const Made *m, const ml_JobResult *r, double best)
 {
     ml_Record *rec = ML_NEW(t->keep, ml_Record);
@@ -398,4 +419,5 @@ void ml_records_put(ml_Tuner *t, const Made *m, const ml_JobResult *r, double be
     ml_push(t->keep, &t->records, (const ml_Record *)rec);
     count_record(t, rec, &m->c);
     ml_best_update(t);
+    put_trial(t, m, rec);
 }

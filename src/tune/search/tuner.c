@@ -13,6 +13,7 @@
 
 #include "moonloop/codegen/params/count.h"
 #include "moonloop/core/script/script.h"
+#include "moonloop/tune/model/model.h"
 
 #include <math.h>
 #include <poll.h>
@@ -126,6 +127,15 @@ static bool make_workers(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
     return true;
 }
 
+static bool open_model(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
+{
+    const ml_ModelOpts opts = {.threads = t->threads, .seed = t->seed};
+
+    t->model = ml_model_open(cx, o->model ? o->model : "xgb", &opts);
+    t->st.note = t->model ? t->model->note : NULL;
+    return t->model != NULL;
+}
+
 ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *o)
 {
     const StrategyKind *with = ml_strategy_find(cx, o->with);
@@ -160,6 +170,14 @@ ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *o)
         ml_tuner_free(t);
         return NULL;
     }
+    t->shown = ML_ARRAY(t->keep, ml_TuneSketch, t->n_sketches + 1);
+    for (size_t k = 0; k < t->n_sketches; k++)
+        t->shown[k].name = t->sketches[k].name;
+    t->st.with = with->about.name;
+    if (with->scores && !open_model(t, cx, o)) {
+        ml_tuner_free(t);
+        return NULL;
+    }
     t->strategy = with->start(t);
     t->strategy->kind = with;
     if (!ml_records_open(t, cx, o)) {
@@ -189,6 +207,7 @@ void ml_tuner_free(ml_Tuner *t)
         ml_made_free(&t->queue[k]);
     if (t->strategy)
         t->strategy->kind->end(t->strategy);
+    ml_model_close(t->model);
     ml_held_free(t);
     ml_turns_free(t);
     ml_log_stop(t);
@@ -573,7 +592,28 @@ const ml_TuneStatus *ml_tuner_status(ml_Tuner *t)
         s->eta = left * (ml_clock() - t->start_done) / (double)t->records.n;
     if (t->seconds > 0)
         s->eta = fmin(s->eta, fmax(0, t->seconds - s->elapsed));
+    if (t->strategy->kind->show)
+        t->strategy->kind->show(t->strategy, s, t->shown);
     return s;
+}
+
+size_t ml_tuner_trials(const ml_Tuner *t, const ml_TuneTrial **out)
+{
+    *out = t->trials.v;
+    return t->trials.n;
+}
+
+size_t ml_tuner_sketches(ml_Tuner *t, const ml_TuneSketch **out)
+{
+    if (t->strategy->kind->show)
+        t->strategy->kind->show(t->strategy, &t->st, t->shown);
+    *out = t->shown;
+    return t->n_sketches;
+}
+
+ml_Model *ml_tuner_model(ml_Tuner *t)
+{
+    return t->model;
 }
 
 size_t ml_tuner_records(const ml_Tuner *t, const ml_Record *const **out)

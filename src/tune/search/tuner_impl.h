@@ -16,7 +16,7 @@ enum {
     ML_AHEAD = 2,   /* built and waiting, per worker, where both go on at once */
     MOST_ENDED = 3, /* times in a row that a worker may end before it counts as none */
     ML_BATCH = 64,  /* the most that a strategy is asked for at once */
-    ML_FINAL = 5, /* the fastest, which are measured again by turns */
+    ML_FINAL = 5,   /* the fastest, which are measured again by turns */
 };
 
 /* A sampling instruction of a sketch and where its numbers are in a vector of decisions. */
@@ -52,7 +52,8 @@ typedef struct Made {
     ml_Schedule *s;    /* until it is printed */
     ml_Binary program; /* malloc, like the trace, from then until it is recorded */
     char *trace;
-    bool again; /* its worker was killed once: this is the second time */
+    bool again;      /* its worker was killed once: this is the second time */
+    double expected; /* seconds; 0: nothing was expected of it */
 } Made;
 
 typedef struct Measured {
@@ -125,12 +126,15 @@ struct ml_Tuner {
     double turns_begin;
     bool decided, no_turns;
     ML_VEC(const ml_Record *) records;
+    ML_VEC(ml_TuneTrial) trials;
+    ml_TuneSketch *shown;  /* by sketch */
     Seen programs, points; /* that were proposed: hashes, keys of candidates */
     int64_t proposed;      /* accepted proposals, those of earlier runs counted */
     size_t first_left;     /* sketches whose own decisions are still to be tried */
     int64_t round_left;
     bool used_up;
     Strategy *strategy;
+    ml_Model *model;      /* NULL: the strategy asks for none */
     Made queue[ML_BATCH]; /* chosen, and not given out yet */
     size_t n_queue;
 

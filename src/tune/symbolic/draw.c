@@ -52,9 +52,22 @@ static size_t length_of(const ml_TVArg *a)
     return a->v->kind == ML_TV_LIST ? a->v->n : a->v->value->n;
 }
 
-/* One sampling for all lanes; tile: its number among the tiles. */
+static bool fits(const int64_t *d, size_t n, int64_t extent, int64_t most)
+{
+    int64_t all = 1;
+
+    for (size_t k = 0; k < n; k++) {
+        if (d[k] < 1 || d[k] > extent / all)
+            return false;
+        all *= d[k];
+    }
+    return all == extent && (most <= 0 || n < 2 || d[n - 1] <= most);
+}
+
+/* One sampling for all lanes; tile: its number among the tiles. keep: what is decided and fits
+ * stays. */
 static bool draw_all(ml_SketchForms *s, const ml_Inst *in, Known *known, uint32_t *state,
-                     size_t tile, size_t n, int64_t *d)
+                     size_t tile, bool keep, size_t n, int64_t *d)
 {
     ml_TVArg args[ML_MAX_PARAMS];
     ml_Num most = 0;
@@ -67,8 +80,12 @@ static bool draw_all(ml_SketchForms *s, const ml_Inst *in, Known *known, uint32_
 
         for (uint32_t k = 0; k < many; k++)
             weights[k] = number_at(&args[PROBS], k);
-        for (size_t l = 0; l < n; l++)
-            d[l * s->numbers] = (int64_t)ml_random_categorical(state, weights, many);
+        for (size_t l = 0; l < n; l++) {
+            int64_t *at = &d[l * s->numbers];
+
+            if (!keep || *at < 0 || *at >= (int64_t)many)
+                *at = (int64_t)ml_random_categorical(state, weights, many);
+        }
         return true;
     }
     if (in->n_outputs > MOST_FACTORS)
@@ -83,15 +100,17 @@ static bool draw_all(ml_SketchForms *s, const ml_Inst *in, Known *known, uint32_
 
         if (!(extent >= 1 && extent <= 9e15))
             return false;
-        draw_tile(known, state, (int64_t)extent, in->n_outputs, (int64_t)most,
-                  d + l * s->numbers);
+        if (!keep ||
+            !fits(d + l * s->numbers, in->n_outputs, (int64_t)extent, (int64_t)most))
+            draw_tile(known, state, (int64_t)extent, in->n_outputs, (int64_t)most,
+                      d + l * s->numbers);
     }
     return true;
 }
 
 /* Up to 64 candidates. */
-static bool draw_block(ml_SketchForms *s, Known *known, uint32_t *state, size_t n,
-                       int64_t *d)
+static bool draw_block(ml_SketchForms *s, Known *known, uint32_t *state, bool keep,
+                       size_t n, int64_t *d)
 {
     uint32_t at = 0;
     size_t tile = 0;
@@ -103,7 +122,7 @@ static bool draw_block(ml_SketchForms *s, Known *known, uint32_t *state, size_t 
 
         if (numbers == 0)
             continue;
-        if (!draw_all(s, in, known, state, tile, n, d + at))
+        if (!draw_all(s, in, known, state, tile, keep, n, d + at))
             return false;
         tile += ml_streq(in->prim->name, "sample_perfect_tile");
         for (uint32_t m = at; m < at + numbers; m++)
@@ -140,24 +159,38 @@ static bool prepare(ml_SketchForms *s, uint32_t *state)
     return true;
 }
 
-size_t ml_sketch_forms_draw(ml_SketchForms *s, uint32_t *state, size_t n, int64_t *d)
+/* How many were drawn by forms. */
+static size_t draw_blocks(ml_SketchForms *s, uint32_t *state, bool keep, size_t n,
+                          int64_t *d)
 {
-    Known *known;
     size_t done = 0;
-    bool fast;
+    Known *known;
+    bool ok;
 
     ml_ctx_unref(s->batch);
     s->batch = ml_ctx_new(0);
     known = ML_NEW(s->batch, Known);
-    fast = prepare(s, state);
-    while (fast && done < n) {
+    ok = prepare(s, state);
+    while (ok && done < n) {
         size_t m = n - done < ML_LANES ? n - done : ML_LANES;
 
-        fast = draw_block(s, known, state, m, d + done * s->numbers);
-        done += fast ? m : 0;
+        ok = draw_block(s, known, state, keep, m, d + done * s->numbers);
+        done += ok ? m : 0;
     }
-    for (size_t k = 0; !fast && k < 2 * n && done < n; k++)
+    return done;
+}
+
+size_t ml_sketch_forms_draw(ml_SketchForms *s, uint32_t *state, size_t n, int64_t *d)
+{
+    size_t done = draw_blocks(s, state, false, n, d);
+
+    for (size_t k = 0; k < 2 * n && done < n; k++)
         done +=
             ml_sym_real_draw(s->start, &s->t, ml_random_step(state), d + done * s->numbers);
     return done;
+}
+
+bool ml_sketch_forms_complete(ml_SketchForms *s, uint32_t *state, size_t n, int64_t *d)
+{
+    return draw_blocks(s, state, true, n, d) == n;
 }

@@ -48,6 +48,10 @@ void ml_sketch_forms_check(ml_SketchForms *s, size_t times);
  * tuples whose last is within the limit. *state as of primitives/rewrite/sample.h. How many
  * there are; fewer where they have to be replayed and some are not legal. */
 size_t ml_sketch_forms_draw(ml_SketchForms *s, uint32_t *state, size_t n, int64_t *d);
+/* Draws of n candidates what is not decided (a number below 0) and tiles whose factors are not
+ * those of what they cut, now that choices before them are others. false: what tiles cut has
+ * no one form; some of them are as they were. */
+bool ml_sketch_forms_complete(ml_SketchForms *s, uint32_t *state, size_t n, int64_t *d);
 
 /* Rows of many candidates, packed as a model reads them. */
 typedef struct ml_FormBatch {

@@ -7,6 +7,7 @@
 
 #include "moonloop/codegen/machine/machine.h"
 #include "moonloop/core/vec.h"
+#include "moonloop/tune/model/model.h"
 
 #include <math.h>
 
@@ -360,7 +361,8 @@ static int new_tuner(lua_State *L)
 {
     static const char *const known[] = {"trials",  "seconds", "seed",  "threads",
                                         "db",      "name",    "space", "fresh",
-                                        "workers", "tasks",   NULL};
+                                        "workers", "tasks",   "with",  "model",
+                                        NULL};
 
     lua_settop(L, 3);
     luaL_checkstack(L, 20, NULL);
@@ -384,6 +386,8 @@ static int new_tuner(lua_State *L)
     opts.fresh = bind_opt_bool(L, 3, "fresh", false);
     opts.name = bind_opt_string(L, 3, "name", f->name);
     opts.space = bind_opt_string(L, 3, "space", "default");
+    opts.with = bind_opt_string(L, 3, "with", NULL);
+    opts.model = bind_opt_string(L, 3, "model", NULL);
     if (lua_getfield(L, 3, "db") != LUA_TNIL) {
         opts.db = check_db(L, -1)->db;
         lua_setiuservalue(L, 5, 1);
@@ -469,6 +473,73 @@ static int tuner_take_db(lua_State *L)
     return 1;
 }
 
+/* t:trials(): what was expected and measured of each candidate, in the order of records */
+static int tuner_trials(lua_State *L)
+{
+    static const char *const phases[] = {"replay", "build", "run", "verify", "timeout"};
+    const ml_TuneTrial *v;
+    size_t n = ml_tuner_trials(check_tuner(L)->t, &v);
+
+    lua_createtable(L, (int)n, 0);
+    for (size_t k = 0; k < n; k++) {
+        lua_createtable(L, 0, 5);
+        bind_set_int(L, "sketch", (int64_t)v[k].sketch + 1);
+        if (v[k].expected > 0)
+            bind_set_number(L, "expected_seconds", v[k].expected);
+        if (v[k].seconds > 0)
+            bind_set_number(L, "seconds", v[k].seconds);
+        else
+            bind_set_string(L, "failed", phases[v[k].failed]);
+        if (v[k].best > 0)
+            bind_set_number(L, "best_seconds", v[k].best);
+        lua_rawseti(L, -2, (int)k + 1);
+    }
+    return 1;
+}
+
+/* t:sketches(): what the search knows of each */
+static int tuner_sketches(lua_State *L)
+{
+    const ml_TuneSketch *v;
+    size_t n = ml_tuner_sketches(check_tuner(L)->t, &v);
+
+    lua_createtable(L, (int)n, 0);
+    for (size_t k = 0; k < n; k++) {
+        lua_createtable(L, 0, 7);
+        bind_set_string(L, "name", v[k].name);
+        bind_set_int(L, "measured", v[k].measured);
+        bind_set_int(L, "failed", v[k].failed);
+        bind_set_int(L, "points", v[k].points);
+        bind_set_number(L, "share", v[k].share);
+        if (v[k].best > 0)
+            bind_set_number(L, "best_seconds", v[k].best);
+        if (v[k].expected > 0)
+            bind_set_number(L, "expected_seconds", v[k].expected);
+        lua_rawseti(L, -2, (int)k + 1);
+    }
+    return 1;
+}
+
+/* t:gains(): features in words and their share of what the model has learned */
+static int tuner_gains(lua_State *L)
+{
+    ml_Model *m = ml_tuner_model(check_tuner(L)->t);
+    ml_Ctx *cx = bind_scratch(L);
+    const ml_Gain *v = NULL;
+    size_t n = 0;
+
+    if (m && !ml_model_importance(m, cx, &v, &n))
+        return bind_raise(L, cx);
+    lua_createtable(L, (int)n, 0);
+    for (size_t k = 0; k < n; k++) {
+        lua_createtable(L, 0, 2);
+        bind_set_string(L, "what", v[k].what);
+        bind_set_number(L, "share", v[k].share);
+        lua_rawseti(L, -2, (int)k + 1);
+    }
+    return 1;
+}
+
 /* t:propose(): {sketch=, program=, trace=} without measuring; nil: none is left */
 static int tuner_propose(lua_State *L)
 {
@@ -480,9 +551,11 @@ static int tuner_propose(lua_State *L)
         return 0;
     ml_text_add(text, p.program);
     ml_text_add(trace, p.trace);
+    const int64_t sketch = (int64_t)p.sketch + 1;
+
     ml_proposal_free(&p);
     lua_createtable(L, 0, 3);
-    bind_set_int(L, "sketch", (int64_t)p.sketch + 1);
+    bind_set_int(L, "sketch", sketch);
     bind_set_string(L, "program", ml_text_z(text));
     bind_set_string(L, "trace", ml_text_z(trace));
     return 1;
@@ -490,11 +563,17 @@ static int tuner_propose(lua_State *L)
 
 static const luaL_Reg tuner_meta[] = {
     {"__gc", tuner_gc}, {"__close", tuner_gc}, {NULL, NULL}};
-static const luaL_Reg tuner_methods[] = {
-    {"step", tuner_step},     {"status", tuner_status},
-    {"fresh", tuner_fresh},   {"take_db", tuner_take_db},
-    {"close", tuner_close},   {"propose", tuner_propose},
-    {"record", tuner_record}, {NULL, NULL}};
+static const luaL_Reg tuner_methods[] = {{"step", tuner_step},
+                                         {"status", tuner_status},
+                                         {"fresh", tuner_fresh},
+                                         {"take_db", tuner_take_db},
+                                         {"close", tuner_close},
+                                         {"propose", tuner_propose},
+                                         {"record", tuner_record},
+                                         {"trials", tuner_trials},
+                                         {"gains", tuner_gains},
+                                         {"sketches", tuner_sketches},
+                                         {NULL, NULL}};
 const BindClass bind_tuner_class = {
     .name = "moonloop.tuner",
     .meta = tuner_meta,
@@ -527,12 +606,29 @@ static int tune_target(lua_State *L)
     return 2;
 }
 
+/* strategies(): a list of {name, alias, what}, the usual one first */
+static int strategies(lua_State *L)
+{
+    lua_newtable(L);
+    for (size_t k = 0; ml_strategy_at(k); k++) {
+        const ml_Strategy *a = ml_strategy_at(k);
+
+        lua_createtable(L, 0, 3);
+        bind_set_string(L, "name", a->name);
+        bind_set_string(L, "alias", a->alias);
+        bind_set_string(L, "what", a->what);
+        lua_rawseti(L, -2, (int)k + 1);
+    }
+    return 1;
+}
+
 int bind_tune_functions(lua_State *L)
 {
     static const luaL_Reg fns[] = {{"db", new_db},
                                    {"db_there", db_there},
                                    {"tuner", new_tuner},
                                    {"tune_target", tune_target},
+                                   {"strategies", strategies},
                                    {NULL, NULL}};
 
     bind_functions(L, fns);

@@ -4,6 +4,7 @@
 
 #include "moonloop/tune/search/strategy.h"
 
-extern const StrategyKind ml_strategy_mutate;
+extern const StrategyKind ml_strategy_mutate, ml_strategy_evolve, ml_strategy_beam,
+    ml_strategy_greedy, ml_strategy_replay_trace, ml_strategy_replay_func;
 
 #endif
