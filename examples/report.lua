@@ -1,6 +1,9 @@
 -- What the schedules by hand end with: the schedule is checked against its start, then timed by turns with
 -- the draft, which no hand wrote and no measurement chose, and set against the bound that the machine has
 -- for the program (:time and :why-slow tell the same one). moonloop loads it: dofile, as the examples do.
+local limits = { compute = "the peak" }
+for _, level in ipairs { "L1", "L2", "L3", "memory" } do limits[level] = "the bandwidth of " .. level end
+
 return function(program, s, result)
     local check = moon.check(s)
     assert(check.ok, "the schedule does not compute what the program computes")
@@ -19,7 +22,7 @@ return function(program, s, result)
         local bound = t.share_of_bound
         print(("%-10s %10.1f us   %s   %s"):format(names[k], t.median * 1e6, t.speed, not bound and
             "the machine's bound is not known here" or ("%.0f %% of the bound: %s"):format(bound * 100,
-            t.roof == "compute" and "the peak" or "the bandwidth of " .. t.roof)))
+            limits[t.roof] or t.roof)))
     end
     print(("%d threads; the draft takes %.2f times as long"):format(best[1].threads, best[2].median / best[1].median))
 end

@@ -230,13 +230,22 @@ ml_Arith *ml_arith_at(ml_Ctx *cx, ml_Program p, ml_Uid uid);
 /* 6.3, of the computation alone: arithmetic on loop variables and constants says where an
  * element is, not what it becomes, and counts 0 also in a condition or a value. */
 double ml_flops(ml_Ctx *cx, const ml_Func *f);
+/* Other operations than those that ml_is_work names: what `is` says yes to. */
+typedef struct ml_WorkKind {
+    bool (*is)(const ml_Expr *e, const void *user);
+    const void *user;
+} ml_WorkKind;
+/* How often these are performed; NULL: ml_flops. */
+double ml_flops_of(ml_Ctx *cx, const ml_Func *f, const ml_WorkKind *only);
 /* Whether e is an operation that counts: arithmetic of floats, or of integers of which an
- * element is a part. lets: the let variables above it, by uid, made of elements. */
-bool ml_is_work(const ml_Expr *e, const ml_Map *lets);
+ * element is a part; or (only) one of those. lets: the let variables above it, by uid, made
+ * of elements. */
+bool ml_is_work(const ml_Expr *e, const ml_Map *lets, const ml_WorkKind *only);
 bool ml_of_elements(const ml_Expr *e, const ml_Map *lets);
 /* Whether extents that are not known before the run decide the number; *out is then an
  * expression of them, or NULL. */
-bool ml_flops_symbolic(ml_Ctx *cx, const ml_Func *f, const ml_Expr **out);
+bool ml_flops_symbolic(ml_Ctx *cx, const ml_Func *f, const ml_WorkKind *only,
+                       const ml_Expr **out);
 /* Of one statement directly in the root of f; estimated_flops does not count. */
 double ml_flops_stmt(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st);
 /* 6.4: bytes of the function's allocations that are there at once, per storage scope, in

@@ -5,46 +5,22 @@
 
 #include <math.h>
 
-/* What must move, every parameter once for reading, once for writing, and the type whose
- * peak counts: that of the last parameter that is written, or of narrower factors whose
- * products are summed in it by instructions of their own (bytes, bfloat16). */
-typedef struct Traffic {
-    double bytes, written;
-    ml_Dtype type;
-} Traffic;
+/* What must be computed and moved: by the start's count, or by that which was given. */
+typedef struct Needs {
+    ml_Demand start, own; /* own: of the version */
+    bool less;
+} Needs;
 
-static Traffic traffic_of(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
+static Needs needs_of(ml_Ctx *cx, const ml_Func *start, const ml_Func *version,
+                      const ml_TimingOpts *o, double flop)
 {
-    ml_ParamRole *roles = ML_ARRAY(cx, ml_ParamRole, f->n_params + 1u);
-    Traffic v = {.type = ML_DT_F32};
-    ml_Dtype narrow = ML_DT_VOID;
+    Needs n = {.start = ml_demand_of(cx, start, o->sizes, o->n_sizes)};
 
-    ml_param_roles(cx, f, o->sizes, o->n_sizes, roles);
-    for (uint32_t k = 0; k < f->n_params; k++) {
-        const ml_Buffer *b = f->params[k].buffer;
-        double n = b ? (double)ml_dtype_bytes(b->type) : 0;
-        int64_t extent;
-
-        for (uint16_t d = 0; b && d < b->rank; d++)
-            n *= ml_eval_size(b->shape[d], o->sizes, o->n_sizes, &extent) ? (double)extent
-                                                                          : 0;
-        v.written += roles[k].written ? n : 0;
-        v.bytes += n * ((roles[k].written ? 1 : 0) + (roles[k].output ? 0 : 1));
-        if (roles[k].written && b)
-            v.type = b->type;
-        else if (b && (b->type.code == ML_BFLOAT || b->type.bits == 8))
-            narrow = b->type;
-    }
-    if ((narrow.code == ML_BFLOAT && v.type.code == ML_FLOAT && v.type.bits == 32) ||
-        (narrow.bits == 8 && ml_dtype_is_int(v.type) && v.type.bits == 32))
-        v.type = narrow;
-    return v;
-}
-
-/* Whether operations of the type have a measured peak. */
-static bool has_peak(ml_Dtype t)
-{
-    return ml_dtype_is_float(t) || (ml_dtype_is_int(t) && t.bits == 8);
+    n.start.flop = flop;
+    n.own = version == start ? n.start
+                             : ml_demand_of_version(cx, &n.start, version, o->sizes,
+                                                    o->n_sizes, &n.less);
+    return n;
 }
 
 static ml_MachineKind kind_of(ml_Dtype t)
@@ -54,86 +30,82 @@ static ml_MachineKind kind_of(ml_Dtype t)
     return t.code == ML_FLOAT && t.bits == 16 ? ML_MACHINE_F16 : ML_MACHINE_F32;
 }
 
-/* Cold runs read from memory, whatever the caches hold. */
-static void add_bandwidth(const ml_Machine *m, const ml_TimingOpts *o, ml_Timing *out,
-                          bool reads)
+static void add_roofs(const ml_Machine *m, uint32_t all, const Needs *n,
+                      const ml_TimingOpts *o, ml_Timing *out)
 {
-    if (o->cold && out->roof.level != ML_MACHINE_MEMORY) {
-        double moving;
-
-        out->roof.level = ML_MACHINE_MEMORY;
-        out->roof.bandwidth = ml_machine_stream(m, ML_MACHINE_MEMORY, out->threads, reads);
-        moving = out->bytes / out->roof.bandwidth;
-        out->roof.memory = out->flop <= 0 || moving > out->flop / out->roof.peak;
-        out->roof.limit = fmax(out->roof.limit, moving);
-    }
-    if (out->bytes > 0 && out->roof.bandwidth > 0)
-        out->moved = fmin(1, out->bytes / out->t.median / out->roof.bandwidth);
-}
-
-/* The roof, and where threads take part one region that they enter and leave. What is done
- * in clearly less time leaves operations out that are counted: then it is no bound. */
-static void add_bound(const ml_Machine *m, ml_Timing *out)
-{
-    double region = out->threads > 1 && m->fork_join > 0 ? m->fork_join : 0;
-    double bound = out->roof.limit + region;
-
-    if (!(bound > 0) || isnan(out->roof.peak + out->roof.bandwidth))
-        return;
-    out->bound = bound;
-    if (out->roof.memory || out->share <= ML_SHARE_MOST)
-        out->of_bound = fmin(1, bound / out->t.median);
-}
-
-bool ml_timing_roof(ml_Ctx *cx, ml_Engine *e, const ml_Func *start, const ml_TimingOpts *o,
-                    ml_Timing *out)
-{
-    const ml_Machine *m = NULL;
-    const Traffic v = traffic_of(cx, start, o);
-    const ml_Dtype t = v.type;
-    bool computes = has_peak(t) && out->flop > 0;
-
-    out->bytes = v.bytes;
-    out->share = out->peak = out->nominal = out->moved = (double)NAN;
-    out->bound = out->of_bound = (double)NAN;
-    if (out->t.median <= 0 || (!computes && out->bytes <= 0) ||
-        (computes && !ml_machine_share(cx, e, t, out->threads, out->flop / out->t.median,
-                                       &out->share)) ||
-        (m = ml_machine_get(cx, e, true)) == NULL)
-        return ml_timing_goes_on(cx);
     out->roof =
-        ml_machine_roof(m, t, out->threads, computes ? out->flop : 0, v.bytes, v.written);
-    if (computes) {
-        out->peak = ml_machine_peak(m, t, out->threads);
-        out->nominal = ml_machine_nominal(m, kind_of(t), out->threads);
+        (o->cold ? ml_machine_roof_cold : ml_machine_roof)(m, out->threads, &n->own);
+    out->bounded = ml_time_bound(m, all, &n->own, o->cold);
+    out->bounded.less = n->less;
+}
+
+/* Seconds that it took less than the machine allows, as a factor. */
+static double beaten_by(const ml_Timing *out)
+{
+    return fmax(out->bounded.seconds, out->roof.limit) / out->t.median;
+}
+
+static void add_shares(const ml_Machine *m, const Needs *n, ml_Timing *out)
+{
+    double bytes = n->own.read + n->own.written;
+
+    if (n->start.flop > 0 && ml_demand_has_peak(&n->start)) {
+        out->peak = ml_machine_peak(m, n->start.type, out->threads);
+        out->share = n->start.flop / out->t.median / out->peak;
+        out->nominal = ml_machine_nominal(m, kind_of(n->start.type), out->threads);
         out->by_hand = m->peak_set > 0;
     }
-    out->has_roof = computes || out->flop <= 0;
-    add_bandwidth(m, o, out, 16 * v.written < v.bytes);
-    if (out->has_roof)
-        add_bound(m, out);
+    if (bytes > 0 && out->roof.bandwidth > 0)
+        out->moved = fmin(1, bytes / out->t.median / out->roof.bandwidth);
+    out->has_roof = ml_demand_has_peak(&n->own) || n->own.flop <= 0;
+    if (!out->has_roof || !(out->bounded.seconds > 0))
+        return;
+    out->bound = out->bounded.seconds;
+    if (out->bound <= ML_SHARE_MOST * out->t.median)
+        out->of_bound = fmin(1, out->bound / out->t.median);
+}
+
+bool ml_timing_roof(ml_Ctx *cx, ml_Engine *e, const ml_Func *start, const ml_Func *version,
+                    const ml_TimingOpts *o, ml_Timing *out)
+{
+    const Needs n = needs_of(cx, start, version, o, out->flop);
+    bool anew = true;
+
+    out->bytes = n.start.read + n.start.written;
+    out->share = out->peak = out->nominal = out->moved = (double)NAN;
+    out->bound = out->of_bound = out->bounded.seconds = (double)NAN;
+    if (out->t.median <= 0 || (out->flop <= 0 && out->bytes <= 0) ||
+        !ml_machine_get(cx, e, true) || !ml_machine_math(cx, e, &n.own))
+        return ml_timing_goes_on(cx);
+    add_roofs(ml_engine_machine(e), ml_engine_threads(e), &n, o, out);
+    while (anew && beaten_by(out) > ML_SHARE_MOST) {
+        if (!ml_machine_beaten(cx, e, &n.own, &out->roof, &anew))
+            return ml_timing_goes_on(cx);
+        add_roofs(ml_engine_machine(e), ml_engine_threads(e), &n, o, out);
+    }
+    add_shares(ml_engine_machine(e), &n, out);
     return true;
 }
 
 static void roofs_of(ml_Ctx *cx, ml_Engine *e, const ml_Machine *m, ml_Schedule *s,
                      uint32_t at, const ml_TimingOpts *o, ml_Roofline *out)
 {
-    Traffic v = {.type = ML_DT_F32};
+    ml_Demand *d = &out->demand;
 
+    *d = (ml_Demand){.type = ML_DT_F32};
     if (out->threads == 0)
         out->threads = ml_engine_threads(e);
     if (s) {
-        const ml_Func *start = ml_version_program(s, 0).mod->funcs[at];
-
-        out->flop = ml_timing_flop(cx, start, o);
-        v = traffic_of(cx, start, o);
-        out->bytes = v.bytes;
+        *d =
+            ml_demand_of(cx, ml_version_program(s, 0).mod->funcs[at], o->sizes, o->n_sizes);
+        out->flop = d->flop;
+        out->bytes = d->read + d->written;
     }
-    out->type = v.type;
-    if (!has_peak(v.type)) { /* its operations have no measured peak */
+    out->type = d->type;
+    if (!ml_demand_has_peak(d)) { /* its operations have no measured peak */
         out->no_peak = out->flop > 0;
-        out->type = ML_DT_F32;
-        out->flop = 0;
+        out->type = d->type = ML_DT_F32;
+        out->flop = d->flop = 0;
     }
     out->cpu = ml_strdup(cx, ml_str(m->cpu));
     out->peak = ml_machine_peak(m, out->type, out->threads);
@@ -141,7 +113,8 @@ static void roofs_of(ml_Ctx *cx, ml_Engine *e, const ml_Machine *m, ml_Schedule 
         out->bandwidth[l] = l < ML_MACHINE_MEMORY && m->cache[l] == 0
                                 ? (double)NAN
                                 : ml_machine_bandwidth(m, (ml_MachineLevel)l, out->threads);
-    out->roof = ml_machine_roof(m, out->type, out->threads, out->flop, v.bytes, v.written);
+    out->roof = ml_machine_roof(m, out->threads, d);
+    out->bound = ml_time_bound(m, out->threads, d, o->cold);
 }
 
 bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
@@ -200,16 +173,32 @@ double ml_own_bound(ml_Engine *e, const ml_Module *m, const char *func, uint32_t
     return seconds;
 }
 
+ml_TimeBound ml_roofline_bound(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version,
+                               uint32_t at, const ml_TimingOpts *o, const ml_Roofline *r)
+{
+    bool less;
+    const ml_Demand own =
+        ml_demand_of_version(cx, &r->demand, ml_version_program(s, version).mod->funcs[at],
+                             o->sizes, o->n_sizes, &less);
+    ml_TimeBound b = ml_time_bound(ml_engine_machine(e), r->threads, &own, o->cold);
+
+    b.less = less;
+    return b;
+}
+
 bool ml_roofline_of(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
                     const ml_TimingOpts *o, ml_Roofline *out)
 {
-    if (!ml_roofline_roofs(cx, e, s, at, o, out))
+    if (!ml_roofline_roofs(cx, e, s, at, o, out) || !ml_machine_math(cx, e, &out->demand))
         return false;
+    roofs_of(cx, e, ml_engine_machine(e), s, at, o, out); /* functions have a rate now */
     for (int v = 0; s && v < ml_schedule_n_versions(s); v++) {
         double t = ml_timing_known(cx, e, s, v, at, o);
 
         if (!isnan(t) && t > 0)
-            ml_push(cx, &out->points, ((ml_RoofPoint){v, t, v == ml_schedule_version(s)}));
+            ml_push(cx, &out->points,
+                    ((ml_RoofPoint){v, t, v == ml_schedule_version(s),
+                                    ml_roofline_bound(cx, e, s, v, at, o, out).seconds}));
     }
     return true;
 }

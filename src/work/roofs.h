@@ -4,12 +4,14 @@
 #define ML_WORK_ROOFS_H
 
 #include "moonloop/core/vec.h"
+#include "moonloop/work/bound.h"
 #include "moonloop/work/timing.h"
 
 typedef struct ml_RoofPoint {
     int version;
     double seconds;
     bool current;
+    double bound; /* seconds that the machine needs for what it does; NAN: not known */
 } ml_RoofPoint;
 typedef ML_VEC(ml_RoofPoint) ml_RoofPoints;
 
@@ -20,7 +22,9 @@ typedef struct ml_Roofline {
     double peak;                         /* operations per second; NAN: not measured */
     double bandwidth[ML_MACHINE_LEVELS]; /* bytes per second; NAN: not measured */
     double flop, bytes;                  /* of the start; 0: no schedule, or not known */
+    ml_Demand demand;                    /* the same with functions of floats */
     ml_Roof roof;                        /* of that */
+    ml_TimeBound bound;                  /* of that */
     bool no_peak;                        /* what it computes has no measured peak */
     ml_RoofPoints points;                /* timed versions, ascending */
 } ml_Roofline;
@@ -37,8 +41,12 @@ ml_Amount ml_own_amount(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
 /* Seconds that the function of m takes at least with so many threads (0: e's), by what is
  * known of the machine; 0: not known. */
 double ml_own_bound(ml_Engine *e, const ml_Module *m, const char *func, uint32_t threads);
-/* As ml_roofline_of without points: no version is looked at. */
+/* The same without points: no version is looked at, and functions of floats count where
+ * their rates are known. */
 bool ml_roofline_roofs(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
                        const ml_TimingOpts *o, ml_Roofline *out);
+/* The bound of a version under these roofs. */
+ml_TimeBound ml_roofline_bound(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, int version,
+                               uint32_t at, const ml_TimingOpts *o, const ml_Roofline *r);
 
 #endif

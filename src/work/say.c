@@ -61,6 +61,21 @@ void ml_text_seconds(ml_Text *t, double s)
     ml_text_fmt(t, " %s", units[unit_of(s)]);
 }
 
+void ml_text_limit(ml_Text *t, const char *limit)
+{
+    for (int l = 0; l < ML_MACHINE_LEVELS; l++)
+        if (ml_streq(limit, ml_machine_level_name((ml_MachineLevel)l)))
+            ml_text_add(t, "the bandwidth of ");
+    ml_text_add(t, ml_streq(limit, "compute") ? "the peak" : limit);
+}
+
+void ml_text_bound(ml_Text *t, double seconds, const char *limit)
+{
+    ml_text_seconds(t, seconds);
+    ml_text_add(t, " by ");
+    ml_text_limit(t, limit);
+}
+
 void ml_text_noise(ml_Text *t, double spread)
 {
     if (spread > ML_NOISY)

@@ -11,6 +11,10 @@ void ml_text_thousands(ml_Text *t, int64_t v); /* 1,048,576 */
 void ml_text_seconds(ml_Text *t, double seconds);
 /* The number alone, in the unit that ml_text_seconds gives `like`. */
 void ml_text_seconds_like(ml_Text *t, double seconds, double like);
+/* "31.2 µs by exp", "20 µs by the bandwidth of L2"; limit: ml_roof_name. */
+void ml_text_bound(ml_Text *t, double seconds, const char *limit);
+/* "exp", "the peak", "the bandwidth of L2" */
+void ml_text_limit(ml_Text *t, const char *limit);
 /* ` ±34 %` when the measurement is noisy: half of its runs lie within 34 % of the median,
  * the others further away. Nothing when that is 5 % or less. */
 void ml_text_noise(ml_Text *t, double spread);

@@ -18,12 +18,7 @@ enum { ROUNDS = 4 }; /* against a library */
 
 double ml_timing_flop(ml_Ctx *cx, const ml_Func *f, const ml_TimingOpts *o)
 {
-    const ml_Expr *count;
-    int64_t n;
-
-    if (!ml_flops_symbolic(cx, f, &count))
-        return ml_flops(cx, f);
-    return count && ml_eval_size(count, o->sizes, o->n_sizes, &n) ? (double)n : 0;
+    return ml_demand_count(cx, f, NULL, o->sizes, o->n_sizes);
 }
 
 static bool see_parallel(const ml_Stmt *s, void *user)
@@ -211,7 +206,7 @@ static bool run(ml_TimingRun *r, const char *id, const ml_TimeOpts *to, const ml
         return false;
     r->out->flop = flop < 0 ? ml_timing_flop(r->cx, base, r->o) : flop;
     r->out->noisy = r->out->t.spread > ML_NOISY;
-    if (!ml_timing_roof(r->cx, r->e, base, r->o, r->out))
+    if (!ml_timing_roof(r->cx, r->e, base, r->work->func, r->o, r->out))
         return false;
     r->out->speed = speed_words(r->cx, r->out);
     return true;

@@ -3,8 +3,8 @@
 #ifndef ML_WORK_TIMING_H
 #define ML_WORK_TIMING_H
 
-#include "moonloop/codegen/machine/machine.h"
 #include "moonloop/codegen/measure/contest.h"
+#include "moonloop/work/bound.h"
 #include "moonloop/work/say.h"
 #include "moonloop/work/work.h"
 
@@ -39,11 +39,11 @@ typedef struct ml_Timing {
     double least, most;
     bool noisy;
     double share, peak, nominal; /* of the machine's peak; NAN: not known */
-    ml_Roof roof;
+    ml_Roof roof; /* of the version's threads and operations */
     double moved; /* share of the roof's bandwidth that the bytes take; NAN: not known */
-    double bound, of_bound; /* seconds that the machine needs: the roof, and where threads
-                               take part one empty parallel region; its share of the
-                               median. NAN: not known */
+    double bound, of_bound; /* seconds that the machine needs; its share of the median.
+                               NAN: not known */
+    ml_TimeBound bounded;       /* where that is from */
     bool has_roof, by_hand; /* by_hand: the user gave the peak */
     const char *rival;      /* name, or NULL */
     const char *no_rival;   /* why there is none, when one was asked for */

@@ -38,9 +38,9 @@ bool ml_timing_goes_on(ml_Ctx *cx);
 /* baseline.c: start, parent and best of r->out, and how they compare. false:
  * interrupted. */
 bool ml_timing_compare(const ml_TimingRun *r);
-/* roofs.c: the bytes of `start`, and how near out is to the machine's limits, as far as they
- * can be measured; false: interrupted. */
-bool ml_timing_roof(ml_Ctx *cx, ml_Engine *e, const ml_Func *start, const ml_TimingOpts *o,
-                    ml_Timing *out);
+/* roofs.c: the bytes of `start`, and how near out, a timing of `version`, is to the machine's
+ * limits, as far as they can be measured; false: interrupted. */
+bool ml_timing_roof(ml_Ctx *cx, ml_Engine *e, const ml_Func *start, const ml_Func *version,
+                    const ml_TimingOpts *o, ml_Timing *out);
 
 #endif

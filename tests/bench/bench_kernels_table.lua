@@ -154,23 +154,6 @@ local function geomean(v)
     return #v > 0 and math.exp(sum / #v) or 0 / 0
 end
 
--- A transposed convolution counts the zeros between its inputs; what is left of it without them.
-local function useful(id, program)
-    if family(id) ~= "T2D" then return program.flop end
-    local a = workload.args(id)
-    local function taps(n)
-        local sum, q = 0, a.k - 1 - a.p
-        for h = 0, (n - 1) * a.s - 2 * a.p + a.k - 1 do
-            for r = 0, a.k - 1 do
-                local at = h + r - q
-                if at >= 0 and at % a.s == 0 and at // a.s < n then sum = sum + 1 end
-            end
-        end
-        return sum
-    end
-    return 2 * taps(a.h) * taps(a.w) * a.ci * a.co
-end
-
 -- ---- one row
 
 local failing = { "replay", "build", "run", "verify", "timeout" }
@@ -200,15 +183,6 @@ local function hash(text)
     return string.format("%016x", h)
 end
 
--- The bound of a row: as moon.time says, with the useful operations where the count has others.
-local function bound_of(t, program, real)
-    if real == program.flop then return t.bound_seconds end
-    local m = moon.machine()
-    local all = THREADS > 1 and "all" or "one"
-    local moving = t.share_of_bandwidth and t.share_of_bandwidth * t.median or 0
-    return math.max(real / m.peaks.float32[all], moving) + (t.threads > 1 and m.fork_join or 0)
-end
-
 local function take_turns(s, there)
     local ours, t = {}, nil
     for _ = 1, TURNS do
@@ -230,12 +204,11 @@ local function measure(id, rivals, seed)
     local s, spent = schedule_of(id, program, seed)
     local there, absent = ready(rivals, id, program, s)
     local ours, t = take_turns(s, there)
-    local real = useful(id, program)
-    local row = { id = id, seed = seed, seconds = median(ours), samples = ours, flop = program.flop, useful = real,
+    local row = { id = id, seed = seed, seconds = median(ours), samples = ours, flop = program.flop,
         bytes = program.bytes, spent = spent, rivals = {}, absent = absent, compile = t.compile, roof = t.roof,
         trace = hash(s:trace():json()) }
-    local bound = bound_of(t, program, real)
-    row.bound, row.share = bound, bound and math.min(1, bound / row.seconds)
+    local bound = t.bound_seconds -- that of :time: no other is told anywhere
+    row.bound, row.share = bound, t.share_of_bound and bound <= 1.02 * row.seconds and math.min(1, bound / row.seconds) or nil
     for _, c in ipairs(there) do
         local m = median(c.samples)
         local ratio, noise = m / row.seconds, 3 * math.max(spread(c.samples), spread(ours))
@@ -248,15 +221,17 @@ end
 
 -- ---- what is told
 
+local levels = { L1 = true, L2 = true, L3 = true, memory = true }
+
 local function per_second(row)
-    if row.flop > 0 and row.roof == "compute" then return string.format("%.1f GFLOP/s", row.flop / row.seconds / 1e9) end
+    if row.flop > 0 and not levels[row.roof] then return string.format("%.1f GFLOP/s", row.flop / row.seconds / 1e9) end
     return string.format("%.1f GB/s", row.bytes / row.seconds / 1e9)
 end
 
 local function put_line(row, machine, versions)
     if not out then return end
     local line = { id = row.id, seed = row.seed, dtype = "float32", threads = THREADS, trials = TRIALS,
-        prepack = opt.prepack == "1", cpu = machine.cpu, versions = versions, flop = row.flop, useful_flop = row.useful,
+        prepack = opt.prepack == "1", cpu = machine.cpu, versions = versions, flop = row.flop, bound_by = row.roof,
         bytes = row.bytes, seconds = row.seconds, samples = row.samples, bound_seconds = row.bound,
         share_of_bound = row.share, trace = row.trace, spent = row.spent, compile = row.compile, rivals = next(row.rivals) and row.rivals or nil,
         absent = next(row.absent) and row.absent or nil }

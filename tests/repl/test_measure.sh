@@ -84,20 +84,24 @@ typed "$mm" ':time --runs 3' 'vectorize("j");' ':time --runs 3' ':roofline'
 verdict ':roofline shows the versions that were timed'
 typed ':roofline' && [ "$status" = 0 ] && has out 'peak [0-9.]* GFLOP/s of float32' && ! grep -q 'version' out
 verdict ':roofline shows the machine alone'
-# The headline is of what limits: bytes of a softmax, operations of a product.
-typed 's = schedule(workload.softmax{m = 512, n = 512})' ':time --runs 3' ':roofline' ':versions' 'moon.cmd("time", "--runs", 3).byte_rate > 1e6' \
+# The headline is of what limits: bytes of a sum, operations of a product.
+typed 's = schedule(workload.add{m = 512, n = 512})' ':time --runs 3' ':roofline' ':versions' 'moon.cmd("time", "--runs", 3).byte_rate > 1e6' \
     "$mm" ':time --runs 3' ':roofline'
-[ "$status" = 0 ] && grep -q '^softmax v0   .* median of 3 .*   [0-9.]* [MG]B/s' out && grep -q '^  *[0-9.]* % of the [0-9.]* GB/s of [Lm]' out &&
+[ "$status" = 0 ] && grep -q '^add v0   .* median of 3 .*   [0-9.]* [MG]B/s' out && grep -q '^  *[0-9.]* % of the [0-9.]* GB/s of [Lm]' out &&
     grep -q ' FLOP/B: the bandwidth is the roof; at least [0-9.]* .s to compute, [0-9.]* .*s to move at the ' out &&
     grep -q '^  *[0-9.]* [MG]FLOP/s, [0-9.]* % of the measured peak, [0-9,]* GFLOP/s$' out && grep -qx true out &&
     grep -q 'FLOP/B: the bandwidth of .* is the roof, [0-9.]* GB/s or [0-9.]* GFLOP/s; the peak is [0-9]*$' out &&
-    grep -q '^version  *time  *GB/s of the roof$' out && grep -q '^v0 [0-9.]* [MG]B/s.* ◀$' out
+    grep -q '^version  *time  *GB/s  of the bound$' out && grep -q '^v0 [0-9.]* [MG]B/s.* ◀$' out
 verdict 'what the bandwidth limits is told in GB/s, its roof and the peak beside each other'
 grep -q '^matmul v0   .* median of 3 .*   [0-9.]* [MG]FLOP/s' out && grep -q '% of the measured peak, [0-9,]* GFLOP/s (nominal' out &&
     grep -q ' FLOP/B: the peak is the roof; at least .* to compute, .* to move at the [0-9.]* GB/s of ' out &&
     grep -q 'FLOP/B: the peak is the roof, [0-9.]* GFLOP/s; the [0-9.]* GB/s of .* would allow [0-9]*$' out &&
-    grep -q '^version  *time  *GFLOP/s of the roof$' out
+    grep -q '^version  *time  *GFLOP/s  of the bound$' out
 verdict 'what the peak limits is told in GFLOP/s'
+typed 's = schedule(workload("GEL-0"))' ':time --runs 3' ':roofline' ':machine' && [ "$status" = 0 ] &&
+    has out 'erf is the roof; at least .* to compute, .* of it erf, .* to move at the ' && has out 'the bound is .* by erf, [0-9]* thread.*: a share of 0' &&
+    has out 'FLOP/B: erf is the roof, ' && grep -q '^the bound is .* by erf, ' out && grep -q '^results, G/s ' out && grep -q '^  erf ' out
+verdict 'a function of floats is a roof of its own'
 typed 's = schedule(workload("SFM-0"))' ':asm sum' && [ "$status" = 0 ] &&
     sed -n '/^of the program/,/^hottest/p' out | grep -q '^ *[0-9]* | .*sum\[vi\] + exp\[vi, vk\]' &&
     sed -n '/^all of it/,$p' out | grep -q '|     '

@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-static ml_RoofPoint points[] = {{0, 4e-3, false}, {3, 1e-4, false}, {5, 9.6e-5, true}};
+static ml_RoofPoint points[] = {
+    {0, 4e-3, false, 1e-5}, {3, 1e-4, false, 1e-5}, {5, 9.6e-5, true, 1e-5}};
 
 static ml_Roofline machine(void)
 {
@@ -115,7 +116,7 @@ static void what_is_not_known_is_left_out(void **state)
 
 static void very_slow_versions_lie_on_the_lower_edge(void **state)
 {
-    ml_RoofPoint slow[] = {{0, 1e9, false}};
+    ml_RoofPoint slow[] = {{0, 1e9, false, 1}};
     ml_Roofline r = machine();
     ml_Text t = {0};
 

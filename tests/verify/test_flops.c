@@ -154,7 +154,7 @@ static void extents_that_are_not_known_give_an_expression(void **state)
                      cases[k].body);
         const ml_Expr *e;
         ml_Text t = {0};
-        bool open = ml_flops_symbolic(g.cx, g.p.mod->funcs[0], &e);
+        bool open = ml_flops_symbolic(g.cx, g.p.mod->funcs[0], NULL, &e);
 
         assert_true(open == (cases[k].count != NULL));
         if (e)

@@ -35,24 +35,28 @@ typedef struct Figure {
     const char *name;
     double *v;
     int n;
+    bool open; /* may be missing: measured when it is needed */
 } Figure;
-enum { FIGURES = 3 + ML_MACHINE_KINDS + ML_MACHINE_LEVELS * ML_TRAFFICS };
+enum { FIGURES = 3 + ML_MACHINE_KINDS + ML_MACHINE_LEVELS * ML_TRAFFICS + ML_MATHS };
 
 /* The same for reading and writing. */
 static void figures_of(ml_Ctx *cx, ml_Machine *m, Figure *to)
 {
-    *to++ = (Figure){"clock", &m->clock_measured, 1};
-    *to++ = (Figure){"call", &m->call, 1};
-    *to++ = (Figure){"fork-join", &m->fork_join, 1};
+    *to++ = (Figure){"clock", &m->clock_measured, 1, false};
+    *to++ = (Figure){"call", &m->call, 1, false};
+    *to++ = (Figure){"fork-join", &m->fork_join, 1, false};
     for (int k = 0; k < ML_MACHINE_KINDS; k++)
         *to++ = (Figure){ml_format(cx, "peak-%s", ml_machine_kind_name((ml_MachineKind)k)),
-                         m->peak[k], 2};
+                         m->peak[k], 2, false};
     for (int l = 0; l < ML_MACHINE_LEVELS; l++)
         for (int t = 0; t < ML_TRAFFICS; t++)
             *to++ =
                 (Figure){ml_format(cx, "%s-%s", ml_machine_level_name((ml_MachineLevel)l),
                                    ml_traffic_name((ml_Traffic)t)),
-                         m->bandwidth[l][t], 2};
+                         m->bandwidth[l][t], 2, false};
+    for (int k = 0; k < ML_MATHS; k++)
+        *to++ = (Figure){ml_format(cx, "rate-%s", ml_math_name((ml_Math)k)), m->math[k],
+                         ML_MATH_TYPES, true};
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -128,6 +132,8 @@ static bool read_entry(ml_Ctx *cx, const ml_Json *entry, ml_Machine *m)
     for (int k = 0; k < FIGURES; k++) {
         const ml_Json *j = ml_json_get(entry, figures[k].name);
 
+        if (j == NULL && figures[k].open)
+            continue;
         if (j == NULL)
             return false;
         if (figures[k].n == 1) {
@@ -177,6 +183,8 @@ static void write_entry(ml_Ctx *cx, ml_Text *out, const ml_Machine *m)
     ml_text_fmt(out, ", \"full\": %s", m->full ? "true" : "false");
     figures_of(cx, &copy, figures);
     for (int k = 0; k < FIGURES; k++) {
+        if (figures[k].open && isnan(figures[k].v[0]) && isnan(figures[k].v[1]))
+            continue;
         ml_text_fmt(out, ", \"%s\": %s", figures[k].name, figures[k].n > 1 ? "[" : "");
         ml_json_real(out, figures[k].v[0]);
         if (figures[k].n > 1) {

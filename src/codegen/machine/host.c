@@ -34,9 +34,61 @@ const char *ml_machine_level_name(ml_MachineLevel l)
 
 const char *ml_traffic_name(ml_Traffic t)
 {
-    static const char *const names[ML_TRAFFICS] = {"read", "copy", "triad"};
+    static const char *const names[ML_TRAFFICS] = {"read",  "write",  "copy",
+                                                   "triad", "stream", "stream-triad"};
 
     return names[t];
+}
+
+double ml_traffic_read(ml_Traffic t)
+{
+    static const double read[ML_TRAFFICS] = {1, 0, 1.0 / 2, 2.0 / 3, 1.0 / 2, 2.0 / 3};
+
+    return read[t];
+}
+
+const char *ml_math_name(ml_Math k)
+{
+    static const char *const names[ML_MATHS] = {
+        "division", "quotient", "pow", "atan2", "hypot", "fmod",
+#define ML_OP(ID, name, effect, n, first, family) name,
+#include "moonloop/core/ops_math.def"
+#undef ML_OP
+    };
+
+    return names[k];
+}
+
+/* What the compiler makes a product of. */
+static bool is_power_of_two(const ml_Expr *e)
+{
+    int exponent;
+
+    return e->kind == ML_EXPR_FLOAT && fabs(frexp(e->as.f, &exponent)) == 0.5;
+}
+
+ml_Math ml_math_of(const ml_Expr *e)
+{
+    static const struct {
+        ml_OpId op;
+        ml_Math math;
+    } OF_TWO[] = {{ML_OP_POW, ML_MATH_POW},
+                  {ML_OP_ATAN2, ML_MATH_ATAN2},
+                  {ML_OP_HYPOT, ML_MATH_HYPOT},
+                  {ML_OP_FMOD, ML_MATH_FMOD}};
+
+    if (!ml_dtype_is_float(e->type))
+        return ML_MATHS;
+    if (e->kind == ML_EXPR_DIV)
+        return is_power_of_two(e->args[1]) ? ML_MATHS : ML_MATH_DIVIDE;
+    if (e->kind != ML_EXPR_CALL)
+        return ML_MATHS;
+    for (size_t k = 0; k < ML_COUNT(OF_TWO); k++)
+        if (e->as.op->id == OF_TWO[k].op)
+            return OF_TWO[k].math;
+    if (e->as.op->family != ML_FAMILY_MATH || e->as.op->id == ML_OP_FABS)
+        return ML_MATHS;
+    return (ml_Math)(ML_MATH_EXP + (e->as.op->id - ML_OP_EXP));
 }
 
 /* ---------------------------------------------------------------- operations per cycle */
@@ -240,5 +292,8 @@ void ml_machine_host(uint32_t threads, ml_Machine *out)
             for (int t = 0; t < ML_TRAFFICS; t++)
                 m.bandwidth[l][t][n] = (double)NAN;
     }
+    for (int k = 0; k < ML_MATHS; k++)
+        for (int t = 0; t < ML_MATH_TYPES; t++)
+            m.math[k][t] = (double)NAN;
     *out = m;
 }

@@ -33,11 +33,34 @@ const char *ml_machine_level_name(ml_MachineLevel l); /* "L1", ..., "memory" */
 
 typedef enum ml_Traffic {
     ML_TRAFFIC_READ,
-    ML_TRAFFIC_COPY,  /* B = A: bytes read and bytes written */
-    ML_TRAFFIC_TRIAD, /* C = A + s * B */
+    ML_TRAFFIC_WRITE,
+    ML_TRAFFIC_COPY,   /* B = A: bytes read and bytes written */
+    ML_TRAFFIC_TRIAD,  /* C = A + s * B */
+    ML_TRAFFIC_STREAM, /* B = A, stored past the caches */
+    ML_TRAFFIC_STREAM_TRIAD,
     ML_TRAFFICS,
 } ml_Traffic;
 const char *ml_traffic_name(ml_Traffic t);
+/* Shares of its bytes that are read; the others are written. */
+double ml_traffic_read(ml_Traffic t);
+
+/* Functions of floats whose rate is nothing like that of a product and a sum. */
+typedef enum ml_Math {
+    ML_MATH_DIVIDE,
+    ML_MATH_QUOTIENT, /* by what the lanes of a vector share */
+    ML_MATH_POW,
+    ML_MATH_ATAN2,
+    ML_MATH_HYPOT,
+    ML_MATH_FMOD,
+#define ML_OP(ID, name, effect, n, first, family) ML_MATH_##ID,
+#include "moonloop/core/ops_math.def"
+#undef ML_OP
+    ML_MATHS
+} ml_Math;
+const char *ml_math_name(ml_Math k); /* "division", "pow", ..., "exp", ... */
+/* Which of them the root of e is; ML_MATHS: none, or as quick as a sum. */
+ml_Math ml_math_of(const ml_Expr *e);
+enum { ML_MATH_TYPES = 2 }; /* float32, in which narrower ones are computed; float64 */
 
 /* [0]: one thread, [1]: all `threads`. What was not measured is NAN. */
 typedef struct ml_Machine ml_Machine;
@@ -53,10 +76,16 @@ struct ml_Machine {
     double clock_measured;            /* Hz */
     double peak[ML_MACHINE_KINDS][2]; /* operations per second, as a user counts them */
     double bandwidth[ML_MACHINE_LEVELS][ML_TRAFFICS][2]; /* bytes per second */
+    /* Results per second of one thread, arguments and results in L1; NAN until a program
+     * needs it. */
+    double math[ML_MATHS][ML_MATH_TYPES];
     double call;      /* seconds of a call that does nothing */
     double fork_join; /* seconds that a parallel loop over all threads adds */
     bool full;        /* more than peaks was measured */
     double peak_set;  /* float32 peak of all threads that the user gave; 0: none */
+    /* of this session: measured anew because a program was quicker; when that was last */
+    uint32_t probes;
+    double probed;
 };
 
 /* ---- by the table */
@@ -82,6 +111,10 @@ const ml_Machine *ml_machine_known(ml_Ctx *cx, ml_Engine *e);
 /* Measures anew and stores. keep: the larger of old and new figures count, since a probe
  * can only come out low. A set peak is kept. */
 const ml_Machine *ml_machine_calibrate(ml_Ctx *cx, ml_Engine *e, bool full, bool keep);
+/* Measures those functions that d has and m has not, and stores them. What cannot be measured
+ * stays NAN. false: cx's error (interrupted). */
+typedef struct ml_Demand ml_Demand;
+bool ml_machine_math(ml_Ctx *cx, ml_Engine *e, const ml_Demand *d);
 /* The user's float32 peak of all threads in operations per second; other peaks follow in
  * proportion. 0: the measured ones count again. */
 void ml_machine_set_peak(ml_Engine *e, double peak);
@@ -92,30 +125,50 @@ void ml_machine_set_peak(ml_Engine *e, double peak);
 double ml_machine_peak(const ml_Machine *m, ml_Dtype t, uint32_t threads);
 /* The best of all patterns; a level that was not measured counts as the next one. */
 double ml_machine_bandwidth(const ml_Machine *m, ml_MachineLevel l, uint32_t threads);
-/* The best of the patterns that write, or, where `reads`, of those that only read. */
-double ml_machine_stream(const ml_Machine *m, ml_MachineLevel l, uint32_t threads,
-                         bool reads);
+/* Least seconds in which the measured patterns, one after the other, read and write so many
+ * bytes of that level; NAN: it was not measured. */
+double ml_machine_moving(const ml_Machine *m, ml_MachineLevel l, uint32_t threads,
+                         double read, double written);
+/* The same of bytes that lie where they fit: those of a cache come from the next level more
+ * and more as they fill it. */
+double ml_machine_touring(const ml_Machine *m, uint32_t threads, double read,
+                          double written);
 /* The innermost level that holds so many bytes, spread over the threads. */
 ml_MachineLevel ml_machine_level(const ml_Machine *m, uint32_t threads, double bytes);
 
+/* What a program must do, however it is scheduled. */
+struct ml_Demand {
+    ml_Dtype type;        /* whose peak counts */
+    double flop;          /* operations; a division is one, a function of a float none */
+    double read, written; /* bytes */
+    double math[ML_MATHS][ML_MATH_TYPES]; /* how many of each */
+};
+
 typedef struct ml_Roof {
     double peak;           /* operations per second; NAN: unknown */
-    double bandwidth;      /* bytes per second at `level`; NAN: unknown */
+    double bandwidth;      /* bytes per second where they are, as many read and written as
+                              there are; NAN: unknown */
     double intensity;      /* operations per byte; INFINITY: no bytes */
-    double limit;          /* seconds that it must take at least; 0: unknown */
+    double computing;      /* seconds to compute at least; 0: unknown */
+    double moving;         /* the same, to move */
+    double limit;          /* the longer of both */
     ml_MachineLevel level; /* where the bytes fit */
     bool memory;           /* the bandwidth is the nearer roof */
+    ml_Math math;          /* that takes more than half of computing; ML_MATHS: none */
+    double in_math;        /* seconds of that one that takes most; 0: there is none */
 } ml_Roof;
-/* written: how many of the bytes are; less than a sixteenth counts as none. */
-ml_Roof ml_machine_roof(const ml_Machine *m, ml_Dtype t, uint32_t threads, double flop,
-                        double bytes, double written);
-/* A share above this says that the peak was probed in a bad moment. */
+ml_Roof ml_machine_roof(const ml_Machine *m, uint32_t threads, const ml_Demand *d);
+/* The same where the caches are empty. */
+ml_Roof ml_machine_roof_cold(const ml_Machine *m, uint32_t threads, const ml_Demand *d);
+/* What limits it: "compute", "exp", or a level of memory. */
+const char *ml_roof_name(const ml_Roof *r);
+/* A share of a bound above this says that the machine was measured in a bad moment. */
 #define ML_SHARE_MOST 1.02
-/* rate / peak. Above ML_SHARE_MOST the peak is measured anew first, up to three times; the
- * largest counts. What stays above it is no share: the machine is busy, or the program
- * leaves operations out. false: cx's error; *share NAN: no peak is known for the type. */
-bool ml_machine_share(ml_Ctx *cx, ml_Engine *e, ml_Dtype t, uint32_t threads, double rate,
-                      double *share);
+/* A program needed less than r (the roof of d) allows: measures those figures anew, the
+ * better count. *anew: whether it did so; not where the user set the peak, nor more than
+ * three times a minute. false: cx's error. */
+bool ml_machine_beaten(ml_Ctx *cx, ml_Engine *e, const ml_Demand *d, const ml_Roof *r,
+                       bool *anew);
 
 /* ---- the cache file */
 /* $XDG_CACHE_HOME/moonloop/machine.json, else below ~/.cache; in cx. NULL: no home. */

@@ -28,6 +28,19 @@ ml_StreamProbe ml_probe_stream(ml_Ctx *cx, const ml_Target *t, ml_Traffic what,
                                uint64_t bytes, uint32_t threads, uint32_t rounds,
                                const int64_t room[2]);
 
+/* A function (of two: a division, ...) of X in L1 into Y, `n` times (a parameter); the second
+ * operands lie behind the first ones. */
+typedef struct ml_MathProbe {
+    const char *text;
+    ml_Dtype type;
+    int64_t lanes; /* of Y; X has twice as many */
+} ml_MathProbe;
+ml_MathProbe ml_probe_math(ml_Ctx *cx, const ml_Target *t, ml_Math k, bool f64);
+
+/* Results per second of one thread; NAN in *rate: it cannot be compiled or run. false: cx's
+ * error. */
+bool ml_machine_measure_math(ml_Ctx *cx, ml_Engine *e, ml_Math k, bool f64, double *rate);
+
 /* A chain of additions and exclusive ors, each waiting for the one before: ML_CHAIN cycles
  * a round. */
 enum { ML_CHAIN = 64 };

@@ -14,6 +14,7 @@
 enum {
     PEAK_ROUNDS = 1 << 17, /* of 24 products: half a millisecond */
     CHAIN_ROUNDS = 1 << 14,
+    MATH_ROUNDS = 1 << 8, /* of 32 vectors */
     FULL_TRIES = 2,
     PEAK_TRIES = 8,
     COLD_BYTES = 16 << 20,  /* of a stream that is not to be in any cache */
@@ -357,6 +358,43 @@ static bool measure_calls(Probe *p)
     p->m->fork_join = fmax(all - p->m->call, 0);
     if (isnan(all))
         p->m->fork_join = all;
+    return ok;
+}
+
+/* ---------------------------------------------------------------- functions */
+
+/* Arguments between 1/2 and 1, where each of them is defined and nothing is denormal. */
+static ml_WorkSet *math_set(ml_Ctx *cx, const ml_MathProbe *q, int64_t rounds)
+{
+    int64_t n_in = 2 * q->lanes;
+    ml_WorkArg args[3] = {number(rounds), output(q->type, &n_in),
+                          output(q->type, &q->lanes)};
+    ml_Tensor *x = ml_tensor_new(cx, q->type, &n_in, 1);
+    ml_Random r = ml_random("machine", 2, 1);
+    ml_WorkSet *set;
+
+    if (x == NULL)
+        return NULL;
+    for (int64_t k = 0; k < n_in; k++)
+        ml_tensor_set(x, k, 0.5 + (double)(ml_random_next(&r) >> 41) * 0x1p-24);
+    args[1].initial = x;
+    args[1].written = false;
+    set = ml_workset_new(cx, args, ML_COUNT(args));
+    ml_tensor_free(x);
+    return set;
+}
+
+bool ml_machine_measure_math(ml_Ctx *cx, ml_Engine *e, ml_Math k, bool f64, double *rate)
+{
+    ml_Machine *m = ml_engine_machine(e);
+    Probe p = {.cx = cx, .w = ml_engine_worker(e, cx, 0), .m = m, .begin = ml_clock()};
+    ml_MathProbe q = ml_probe_math(cx, &m->target, k, f64);
+    ml_WorkSet *set = p.w ? math_set(cx, &q, MATH_ROUNDS) : NULL;
+    double t = (double)NAN;
+    bool ok = set && time_steadily(&p, q.text, set, (double)NAN, &t);
+
+    ml_workset_free(set);
+    *rate = MATH_ROUNDS * (double)q.lanes / t;
     return ok;
 }
 

@@ -119,7 +119,8 @@ ml_StreamProbe ml_probe_stream(ml_Ctx *cx, const ml_Target *t, ml_Traffic what,
                                uint64_t bytes, uint32_t threads, uint32_t rounds,
                                const int64_t room[2])
 {
-    unsigned parts = (unsigned)what + 1, w = t->vector_bits / 32;
+    static const unsigned PARTS[ML_TRAFFICS] = {1, 1, 2, 3, 2, 3};
+    unsigned parts = PARTS[what], w = t->vector_bits / 32;
     unsigned unroll = t->registers >= 32 && what == ML_TRAFFIC_READ ? 16 : 8;
     uint64_t step = (uint64_t)unroll * w, part = bytes / 4 / parts / step * step;
     uint64_t apart, own;
@@ -137,10 +138,10 @@ ml_StreamProbe ml_probe_stream(ml_Ctx *cx, const ml_Target *t, ml_Traffic what,
         room = p.lanes;
     ml_text_fmt(&x,
                 "@T.prim_func\n"
-                "def stream_%s(M: T.Buffer((%lld,), \"float32\"), "
+                "def stream(M: T.Buffer((%lld,), \"float32\"), "
                 "Y: T.Buffer((%lld,), \"float32\")):\n"
                 "    for t in T.parallel(%u, annotations={\"stride_pattern\": 1}):\n",
-                ml_traffic_name(what), (long long)room[0], (long long)room[1], threads);
+                (long long)room[0], (long long)room[1], threads);
     if (what == ML_TRAFFIC_READ)
         ml_text_fmt(&x,
                     "        acc = T.decl_buffer((%u,), \"float32\", scope=\"local\")\n"
@@ -150,9 +151,11 @@ ml_StreamProbe ml_probe_stream(ml_Ctx *cx, const ml_Target *t, ml_Traffic what,
                     unroll * w, unroll, w, w, w);
     ml_text_fmt(&x,
                 "        for r in range(%u):\n"
-                "            for i in range(%llu):\n"
+                "            for i in T.serial(%llu%s):\n"
                 "                for v in T.unroll(%u):\n                    ",
-                rounds, (unsigned long long)(part / step), unroll);
+                rounds, (unsigned long long)(part / step),
+                what >= ML_TRAFFIC_STREAM ? ", annotations={\"non_temporal\": 1}" : "",
+                unroll);
     at = ml_format(cx, "T.Ramp(t * %llu + i * %u + v * %u", (unsigned long long)own,
                    (unsigned)step, w);
     switch (what) {
@@ -165,11 +168,16 @@ ml_StreamProbe ml_probe_stream(ml_Ctx *cx, const ml_Target *t, ml_Traffic what,
                     "%u)]\n",
                     w, w, w, w, at, w, unroll, unroll * w, w, w, w, w);
         break;
+    case ML_TRAFFIC_WRITE: /* no byte repeated: that would be a call of memset */
+        ml_text_fmt(&x, "M[%s, 1, %u)] = T.Broadcast(T.float32(1.5), %u)\n", at, w, w);
+        break;
     case ML_TRAFFIC_COPY:
+    case ML_TRAFFIC_STREAM:
         ml_text_fmt(&x, "M[%s + %llu, 1, %u)] = M[%s, 1, %u)]\n", at,
                     (unsigned long long)(apart + PAGE / 4 - 16), w, at, w);
         break;
     case ML_TRAFFIC_TRIAD:
+    case ML_TRAFFIC_STREAM_TRIAD:
         ml_text_fmt(
             &x,
             "M[%s + %llu, 1, %u)] = M[%s, 1, %u)] + T.Broadcast(T.float32(0.5), %u) "
@@ -180,6 +188,37 @@ ml_StreamProbe ml_probe_stream(ml_Ctx *cx, const ml_Target *t, ml_Traffic what,
     case ML_TRAFFICS: break;
     }
     p.text = finish(cx, &x);
+    return p;
+}
+
+/* ---------------------------------------------------------------- functions */
+
+ml_MathProbe ml_probe_math(ml_Ctx *cx, const ml_Target *t, ml_Math k, bool f64)
+{
+    enum { VECTORS = 32, AT_ONCE = 4 };
+    unsigned w = t->vector_bits / (f64 ? 64 : 32);
+    ml_MathProbe p = {.type = f64 ? ML_DT_F64 : ML_DT_F32, .lanes = VECTORS * (int64_t)w};
+    const char *dtype = f64 ? "float64" : "float32";
+    const char *at = ml_format(cx, "T.Ramp(i * %u + v * %u", AT_ONCE * w, w);
+    const char *x = ml_format(cx, "X[%s, 1, %u)]", at, w);
+    const char *z = ml_format(cx, "X[%s + %u, 1, %u)]", at, VECTORS * w, w);
+    const char *value =
+        k == ML_MATH_DIVIDE ? ml_format(cx, "%s / %s", x, z)
+        : k == ML_MATH_QUOTIENT
+            ? ml_format(cx, "%s / T.Broadcast(X[%u], %u)", x, VECTORS * w, w)
+        : k < ML_MATH_EXP ? ml_format(cx, "T.%s(%s, %s)", ml_math_name(k), x, z)
+                          : ml_format(cx, "T.%s(%s)", ml_math_name(k), x);
+
+    p.text = ml_format(cx,
+                       "@T.prim_func\n"
+                       "def math(n: T.int32, X: T.Buffer((%u,), \"%s\"), "
+                       "Y: T.Buffer((%u,), \"%s\")):\n"
+                       "    for r in range(n):\n"
+                       "        for i in range(%u):\n"
+                       "            for v in T.unroll(%u):\n"
+                       "                Y[%s, 1, %u)] = %s\n",
+                       2 * VECTORS * w, dtype, VECTORS * w, dtype, VECTORS / AT_ONCE,
+                       AT_ONCE, at, w, value);
     return p;
 }
 

@@ -99,6 +99,27 @@ static void add_bandwidths(const ml_Machine *m, ml_Text *t)
     }
 }
 
+/* Of the functions that some program needed. */
+static void add_rates(const ml_Machine *m, ml_Text *t)
+{
+    bool any = false;
+
+    for (int k = 0; k < ML_MATHS; k++) {
+        const double *v = m->math[k];
+
+        if (!(v[0] > 0) && !(v[1] > 0))
+            continue;
+        if (!any)
+            ml_text_fmt(t, "%-18s%*s%*s\n", "results, G/s", WIDE, "float32", WIDE,
+                        "float64");
+        any = true;
+        ml_text_fmt(t, "  %-16s", ml_math_name((ml_Math)k));
+        cell(t, v[0], 1e9);
+        cell(t, v[1], 1e9);
+        ml_text_add(t, "   1 thread\n");
+    }
+}
+
 void ml_machine_report(const ml_Machine *m, ml_Text *t)
 {
     ml_text_fmt(t, "%s\n%u core%s, %u thread%s   %s, vectors of %u bits", m->cpu,
@@ -117,6 +138,7 @@ void ml_machine_report(const ml_Machine *m, ml_Text *t)
     ml_text_char(t, '\n');
     add_peaks(m, t);
     add_bandwidths(m, t);
+    add_rates(m, t);
     ml_text_add(t, "a call ");
     ml_text_seconds(t, m->call);
     if (!isnan(m->fork_join)) {

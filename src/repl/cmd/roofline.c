@@ -56,6 +56,9 @@ static void say_roof(const ml_Roofline *r, ml_Text *t)
                     ml_machine_level_name(r->roof.level));
         giga(t, r->roof.bandwidth);
         ml_text_add(t, " GB/s");
+    } else if (r->roof.math != ML_MATHS && r->roof.limit > 0) {
+        ml_text_fmt(t, "%s is the roof, ", ml_math_name(r->roof.math));
+        ml_text_seconds(t, r->roof.in_math);
     } else if (peak) {
         ml_text_add(t, "the peak is the roof, ");
         giga(t, r->roof.peak);
@@ -76,6 +79,12 @@ static void say_roof(const ml_Roofline *r, ml_Text *t)
         giga(t, allowed);
     }
     ml_text_char(t, '\n');
+    if (r->bound.seconds > 0) {
+        ml_text_add(t, "the bound is ");
+        ml_text_bound(t, r->bound.seconds, ml_roof_name(&r->bound.roof));
+        ml_text_fmt(t, ", %u thread%s\n", r->bound.threads,
+                    r->bound.threads == 1 ? "" : "s");
+    }
 }
 
 static void table(const ml_Roofline *r, ml_Text *t)
@@ -87,7 +96,8 @@ static void table(const ml_Roofline *r, ml_Text *t)
         ml_text_add(t, "no version was timed yet: :time\n");
         return;
     }
-    ml_text_fmt(t, "%-8s%12s%10s%12s\n", "version", "time", ml_rate_unit(a), "of the roof");
+    ml_text_fmt(t, "%-8s%12s%10s%14s\n", "version", "time", ml_rate_unit(a),
+                "of the bound");
     for (size_t k = 0; k < r->points.n; k++) {
         const ml_RoofPoint *p = &r->points.v[k];
         ml_Text s = {0}, g = {0}, name = {0};
@@ -99,8 +109,8 @@ static void table(const ml_Roofline *r, ml_Text *t)
         ml_text_repeat(t, ' ', 8 - ml_columns(ml_text_z(&name)) % 8);
         ml_text_repeat(t, ' ', 12 - ml_columns(ml_text_z(&s)));
         ml_text_fmt(t, "%s%10s", ml_text_z(&s), ml_text_z(&g));
-        if (r->roof.limit > 0)
-            ml_text_fmt(t, "%10.1f %%", 100 * r->roof.limit / p->seconds);
+        if (p->bound > 0 && p->bound <= ML_SHARE_MOST * p->seconds)
+            ml_text_fmt(t, "%12.1f %%", 100 * fmin(1, p->bound / p->seconds));
         ml_text_char(t, '\n');
         ml_text_free(&s);
         ml_text_free(&g);

@@ -82,9 +82,11 @@ static void add_peak(const ml_Timing *r, int indent, ml_Text *t)
     if (r->share > ML_SHARE_MOST && !r->by_hand) {
         ml_text_fmt(t, "\n%*smore than the measured peak, ", indent, "");
         add_giga(t, r->peak);
-        ml_text_add(t,
-                    " GFLOP/s, which was probed anew and still comes out low: the machine "
-                    "is busy, or this computes less than the start");
+        ml_text_add(t, r->bounded.less
+                           ? " GFLOP/s, by the operations of the start, of which this "
+                             "leaves some out"
+                           : " GFLOP/s, which was probed anew and still comes out low: the "
+                             "machine is busy, or this computes less than the start");
         return;
     }
     add_share(t, indent, r->by_hand ? r->share : fmin(1, r->share));
@@ -101,17 +103,45 @@ static void add_peak(const ml_Timing *r, int indent, ml_Text *t)
 /* What must be moved and what must be computed take at least so long. */
 static void add_limits(const ml_Timing *r, ml_Text *t)
 {
-    bool peak = r->flop > 0 && r->roof.peak > 0, moves = r->roof.bandwidth > 0;
+    bool peak = r->roof.computing > 0, moves = r->roof.moving > 0;
 
-    ml_text_fmt(t, ": the %s is the roof", r->roof.memory ? "bandwidth" : "peak");
+    ml_text_add(t, ": ");
+    if (r->roof.memory)
+        ml_text_add(t, "the bandwidth");
+    else
+        ml_text_limit(t, ml_roof_name(&r->roof));
+    ml_text_add(t, " is the roof");
     if (!peak || !moves)
         return;
     ml_text_add(t, "; at least ");
-    ml_text_seconds(t, r->flop / r->roof.peak);
-    ml_text_add(t, " to compute, ");
-    ml_text_seconds(t, r->bytes / r->roof.bandwidth);
+    ml_text_seconds(t, r->roof.computing);
+    ml_text_add(t, " to compute");
+    if (r->roof.math != ML_MATHS && r->roof.computing > 0) {
+        ml_text_add(t, ", ");
+        ml_text_seconds(t, r->roof.in_math);
+        ml_text_fmt(t, " of it %s", ml_math_name(r->roof.math));
+    }
+    ml_text_add(t, ", ");
+    ml_text_seconds(t, r->roof.moving);
     ml_text_add(t, " to move at ");
     add_bandwidth(r, t);
+}
+
+/* What the machine allows of what this does, with as many threads as there are. */
+static void add_bound(const ml_Timing *r, int indent, ml_Text *t)
+{
+    if (isnan(r->bound))
+        return;
+    ml_text_fmt(t, "\n%*sthe bound is ", indent, "");
+    ml_text_bound(t, r->bound, ml_roof_name(&r->bounded.roof));
+    ml_text_fmt(t, ", %u thread%s", r->bounded.threads, r->bounded.threads == 1 ? "" : "s");
+    if (r->bounded.less)
+        ml_text_add(t, ", for what it computes");
+    if (!isnan(r->of_bound))
+        ml_text_fmt(t, ": a share of %.*f", r->of_bound < 0.0995 ? 3 : 2, r->of_bound);
+    else
+        ml_text_add(t, ", and this takes less: the machine was measured in a bad moment, "
+                       "or it was disturbed just now");
 }
 
 /* How near its own roof it comes, what it must do at least, and the other roof beside it. */
@@ -183,6 +213,7 @@ static void report(ml_Session *ss, ml_Ctx *cx, const ml_Timing *r)
                     r->threads > 1 ? "; fewer threads may be steadier, :set threads 1"
                                    : "");
     add_roofs(r, indent, &t);
+    add_bound(r, indent, &t);
     add_baselines(cx, r->version, r, indent, &t);
     if (r->rival) {
         ml_text_fmt(&t, "\n%*s%s: ", indent, "", r->rival);

@@ -35,12 +35,9 @@ static void head(const ml_Why *w, ml_Text *t)
         ml_text_add(t, "the model says ");
     ml_text_seconds(t, w->model.seconds);
     if (!isnan(w->share)) {
-        ml_text_fmt(t, "; the bound is ");
-        ml_text_seconds(t, w->bound);
-        ml_text_fmt(t, " by %s%s, a share of %.*f",
-                    ml_streq(w->limit, "compute") ? "" : "the bandwidth of ",
-                    ml_streq(w->limit, "compute") ? "the peak" : w->limit,
-                    w->share < 0.0995 ? 3 : 2, w->share);
+        ml_text_add(t, "; the bound is ");
+        ml_text_bound(t, w->bound, w->limit);
+        ml_text_fmt(t, ", a share of %.*f", w->share < 0.0995 ? 3 : 2, w->share);
     }
     ml_text_char(t, '\n');
     if (w->at_bound)

@@ -54,7 +54,7 @@ static void announce_data(ml_Session *ss)
             ml_data_str(&d, NULL, ml_name_of(s, ml_stmt_uid(blocks.v[k])));
         ml_data_end(&d);
     }
-    if (f && !ml_flops_symbolic(cx, f, &count))
+    if (f && !ml_flops_symbolic(cx, f, NULL, &count))
         ml_data_real(&d, "flop", ml_flops(cx, f));
     ml_ctx_unref(cx);
     ml_start_notes_data(s, &d);
@@ -99,7 +99,7 @@ void ml_session_announce(ml_Session *ss)
     if (f) {
         const ml_Expr *count;
         ml_Ctx *tmp = ml_ctx_fork(ml_schedule_ctx(s));
-        bool open = ml_flops_symbolic(tmp, f, &count);
+        bool open = ml_flops_symbolic(tmp, f, NULL, &count);
 
         ml_text_add(&t, "   ");
         if (open)

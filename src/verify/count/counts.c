@@ -145,9 +145,9 @@ static void facts(Work *w, const ml_LoopAt *l, ml_LoopFacts *f)
 
 enum { POINTS = 200000 };
 
-ml_Number ml_counts_flops(ml_Ctx *cx, const ml_Func *f)
+ml_Number ml_counts_flops(ml_Ctx *cx, const ml_Func *f, const ml_WorkKind *only)
 {
-    ml_Sites s = {.cx = cx, .budget = POINTS};
+    ml_Sites s = {.cx = cx, .budget = POINTS, .only = only};
 
     if (!ml_sites_of(&s, f))
         return ml_number_unknown();

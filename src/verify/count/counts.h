@@ -75,8 +75,9 @@ typedef struct ml_Counts {
 bool ml_counts(ml_Ctx *cx, ml_Program p, uint32_t func, ml_Counts *out);
 /* Of one loop alone; out->loop is NULL when there is none of that uid. */
 bool ml_counts_loop(ml_Ctx *cx, ml_Program p, ml_Uid loop, ml_LoopFacts *out);
-/* Operations of the whole function, those of all its loops and what stands outside. In cx. */
-ml_Number ml_counts_flops(ml_Ctx *cx, const ml_Func *f);
+/* Operations of the whole function, those of all its loops and what stands outside. In cx.
+ * only (may be NULL): of these. */
+ml_Number ml_counts_flops(ml_Ctx *cx, const ml_Func *f, const ml_WorkKind *only);
 const ml_LoopFacts *ml_counts_of(const ml_Counts *c, ml_Uid loop); /* NULL: no such loop */
 /* Accesses for each distinct element; NAN: not known. *exact (may be NULL). */
 double ml_reuse(const ml_Touched *t, bool *exact);

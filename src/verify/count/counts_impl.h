@@ -100,13 +100,14 @@ typedef struct ml_Sites {
     ML_VEC(ml_SiteAt) sites;
     ML_VEC(ml_Work1) work;
     ML_VEC(const ml_Buffer *) buffers;
-    ML_VEC(uint32_t) named; /* buffers as blocks name them and accesses follow */
-    ml_Map *position;       /* buffer uid -> 1 + position */
-    ml_Map *pointers;       /* data pointer -> const ml_Buffer * */
-    ml_Map *views;          /* buffer uid -> const ml_Match * */
-    ml_Map *lets;           /* let variables that are made of elements, see ml_is_work */
-    bool jumps, opaque;     /* break, continue, return; calls that may do anything */
-    int64_t budget;         /* for what has to be looked at point by point */
+    ML_VEC(uint32_t) named;  /* buffers as blocks name them and accesses follow */
+    ml_Map *position;        /* buffer uid -> 1 + position */
+    ml_Map *pointers;        /* data pointer -> const ml_Buffer * */
+    ml_Map *views;           /* buffer uid -> const ml_Match * */
+    ml_Map *lets;            /* let variables that are made of elements, see ml_is_work */
+    bool jumps, opaque;      /* break, continue, return; calls that may do anything */
+    int64_t budget;          /* for what has to be looked at point by point */
+    const ml_WorkKind *only; /* operations that count; NULL: all */
 } ml_Sites;
 
 /* Collects them all; false: interrupted. */

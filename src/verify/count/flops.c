@@ -20,6 +20,7 @@ typedef struct FlopsWalk {
     ml_Ctx *cx;
     ml_Arith *ar;
     ml_Map *lets; /* variables whose value is made of elements */
+    const ml_WorkKind *only;
 } FlopsWalk;
 
 typedef struct Find {
@@ -46,11 +47,12 @@ bool ml_of_elements(const ml_Expr *e, const ml_Map *lets)
     return f.found;
 }
 
-bool ml_is_work(const ml_Expr *e, const ml_Map *lets)
+bool ml_is_work(const ml_Expr *e, const ml_Map *lets, const ml_WorkKind *only)
 {
-    if (!ml_kind_computes(e->kind))
-        return false;
-    return ml_dtype_is_float(e->type) || ml_of_elements(e, lets);
+    if (only)
+        return only->is(e, only->user);
+    return ml_kind_computes(e->kind) &&
+           (ml_dtype_is_float(e->type) || ml_of_elements(e, lets));
 }
 
 static void add(FlopsWalk *w, Counts *to, ml_Dtype t, double n)
@@ -107,7 +109,7 @@ static void count_expr(FlopsWalk *w, const ml_Expr *e, Counts *to)
         count_arms(w, e, to);
         return;
     }
-    if (ml_is_work(e, w->lets))
+    if (ml_is_work(e, w->lets, w->only))
         add(w, to, e->type, 1);
     if (e->kind == ML_EXPR_LET && ml_of_elements(e->args[0], w->lets))
         ml_map_set(w->cx, w->lets, e->as.var->uid, e);
@@ -173,10 +175,11 @@ static void count_stmt(FlopsWalk *w, const ml_Stmt *s, Counts *to)
     }
 }
 
-double ml_flops_stmt(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st)
+static double estimate(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st,
+                       const ml_WorkKind *only)
 {
     ml_Mark mark = ml_mark(cx);
-    FlopsWalk w = {cx, ml_arith_new(cx), ml_map_new(cx)};
+    FlopsWalk w = {cx, ml_arith_new(cx), ml_map_new(cx), only};
     Counts sum = {0};
     double total = 0;
 
@@ -188,24 +191,34 @@ double ml_flops_stmt(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st)
     return total;
 }
 
+double ml_flops_stmt(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *st)
+{
+    return estimate(cx, f, st, NULL);
+}
+
 double ml_flops(ml_Ctx *cx, const ml_Func *f)
 {
-    const ml_Value *given = ml_dict_get(f->attrs, "estimated_flops");
+    return ml_flops_of(cx, f, NULL);
+}
+
+double ml_flops_of(ml_Ctx *cx, const ml_Func *f, const ml_WorkKind *only)
+{
+    const ml_Value *given = only ? NULL : ml_dict_get(f->attrs, "estimated_flops");
 
     if (given && given->kind == ML_VAL_INT)
         return (double)given->as.i;
     if (given && given->kind == ML_VAL_FLOAT)
         return given->as.f;
-    double estimate = ml_flops_stmt(cx, f, f->body);
+    double guess = estimate(cx, f, f->body, only);
     ml_Mark mark = ml_mark(cx);
-    ml_Number n = ml_counts_flops(cx, f);
+    ml_Number n = ml_counts_flops(cx, f, only);
     bool counted = n.how != ML_UNKNOWN && !n.expr;
     double most = (double)n.n;
 
     ml_release(cx, mark);
     if (!counted)
-        return estimate;
-    return n.how == ML_EXACT || most < estimate ? most : estimate;
+        return guess;
+    return n.how == ML_EXACT || most < guess ? most : guess;
 }
 
 static bool see_open(const ml_Stmt *st, void *user)
@@ -217,14 +230,15 @@ static bool see_open(const ml_Stmt *st, void *user)
     return !*open;
 }
 
-bool ml_flops_symbolic(ml_Ctx *cx, const ml_Func *f, const ml_Expr **out)
+bool ml_flops_symbolic(ml_Ctx *cx, const ml_Func *f, const ml_WorkKind *only,
+                       const ml_Expr **out)
 {
     bool open = false;
 
     *out = NULL;
-    if (ml_dict_get(f->attrs, "estimated_flops"))
+    if (only == NULL && ml_dict_get(f->attrs, "estimated_flops"))
         return false;
-    ml_Number n = ml_counts_flops(cx, f);
+    ml_Number n = ml_counts_flops(cx, f, only);
 
     if (n.how != ML_UNKNOWN) {
         *out = n.expr;

@@ -241,7 +241,7 @@ static void loads(const Down *d, const ml_Expr *e, int64_t *ops, bool *most)
 {
     ml_Sites *s = d->s;
 
-    if (ops && ml_is_work(e, s->lets))
+    if (ops && ml_is_work(e, s->lets, s->only))
         ++*ops;
     if (!ops && !(e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)))
         return;

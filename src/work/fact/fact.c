@@ -24,9 +24,9 @@ static double rate_of(double flop, double seconds)
 
 /* ---- timings */
 
-static const char *roof_name(const ml_Roof *r)
+static const char *roof_name(const ml_Timing *t)
 {
-    return r->memory ? ml_machine_level_name(r->level) : "compute";
+    return ml_roof_name(t->bounded.roof.limit > 0 ? &t->bounded.roof : &t->roof);
 }
 
 static double ratio_of(const ml_Timing *t, const ml_Baseline *b)
@@ -88,6 +88,7 @@ static void tell_points(ml_Data *d, const char *key, const void *s)
         ml_data_int(d, "version", p->version);
         ml_data_real(d, "seconds", p->seconds);
         ml_data_real(d, "flop_rate", rate_of(r->flop, p->seconds));
+        ml_data_real(d, "bound_seconds", p->bound);
         ml_data_bool(d, "current", p->current);
         ml_data_end(d);
     }
@@ -166,6 +167,22 @@ static void tell_peaks(ml_Data *d, const char *key, const void *s)
     for (int k = 0; k < ML_MACHINE_KINDS; k++)
         tell_both(d, ml_machine_kind_name((ml_MachineKind)k), m->peak[k],
                   ml_machine_nominal(m, (ml_MachineKind)k, m->threads));
+    ml_data_end(d);
+}
+
+/* Those that some program needed. */
+static void tell_rates(ml_Data *d, const char *key, const void *s)
+{
+    const ml_Machine *m = s;
+
+    ml_data_object(d, key);
+    for (int k = 0; k < ML_MATHS; k++)
+        if (m->math[k][0] > 0 || m->math[k][1] > 0) {
+            ml_data_object(d, ml_math_name((ml_Math)k));
+            ml_data_real(d, "float32", m->math[k][0]);
+            ml_data_real(d, "float64", m->math[k][1]);
+            ml_data_end(d);
+        }
     ml_data_end(d);
 }
 

@@ -292,23 +292,27 @@ static bool measure_all(Run *r, const ml_Work *now)
     return true;
 }
 
-/* The bound of all threads, whether the version uses them or not. false: cx's error. */
+/* That of :time. false: cx's error. */
 static bool find_bound(Run *r)
 {
     ml_Why *out = r->out;
+    const ml_TimingOpts *o = &r->o->timing;
     ml_Roofline roof;
+    ml_TimeBound b;
 
     out->bound = out->share = (double)NAN;
-    if (!ml_roofline_roofs(r->cx, r->e, r->s, r->at, &r->o->timing, &roof))
+    if (!ml_roofline_roofs(r->cx, r->e, r->s, r->at, o, &roof) ||
+        !ml_machine_math(r->cx, r->e, &roof.demand))
         return false;
-    if (roof.no_peak || !(roof.roof.limit > 0))
+    if (roof.no_peak)
         return true;
-    out->bound = roof.roof.limit;
-    if (roof.threads > 1 && r->m->fork_join > 0 && out->bound > r->m->fork_join)
-        out->bound += r->m->fork_join;
-    out->limit = roof.roof.memory ? ml_machine_level_name(roof.roof.level) : "compute";
-    if (out->timing.t.median > 0)
+    b = ml_roofline_bound(r->cx, r->e, r->s, out->version, r->at, o, &roof);
+    out->limit = ml_roof_name(&b.roof);
+    out->bound = b.seconds;
+    if (out->timing.t.median > 0 && out->bound <= ML_SHARE_MOST * out->timing.t.median)
         out->share = fmin(1, out->bound / out->timing.t.median);
+    out->at_bound =
+        out->bound >= AT_BOUND * out->timing.t.median && out->timing.t.median > 0;
     return true;
 }
 
@@ -336,7 +340,6 @@ bool ml_why_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at, const ml_
                             .parallel = ml_is_parallel(w.func)};
     if (!find_bound(&r))
         return false;
-    out->at_bound = out->share >= AT_BOUND;
     return out->at_bound ||
            (look_at_all(&r, told, user) && (!o->measure || measure_all(&r, &w)));
 }

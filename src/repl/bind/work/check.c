@@ -401,7 +401,7 @@ static int flops(lua_State *L)
     ml_Ctx **box = bind_context_box(L);
 
     *box = ml_ctx_fork(p.cx);
-    if (!ml_flops_symbolic(*box, f, &open))
+    if (!ml_flops_symbolic(*box, f, NULL, &open))
         lua_pushnumber(L, ml_flops(*box, f));
     else if (open) {
         ml_Text *t = bind_text(L);

@@ -114,7 +114,7 @@ static void put_roofs(ml_View *v, ml_Rows *r, const ml_Shown *sh, const TimedLis
             if (seconds > 0)
                 ml_push(cx, &line.points,
                         ((ml_RoofPoint){list->v[k].version, seconds,
-                                        list->v[k].version == sh->version}));
+                                        list->v[k].version == sh->version, (double)NAN}));
         }
         ml_roofline_draw(&line, width < ROOF_WIDEST ? width : ROOF_WIDEST,
                          height < ROOF_ROWS ? height : ROOF_ROWS, &t);
