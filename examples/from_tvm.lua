@@ -1,9 +1,16 @@
--- A trace as TVM's tuner writes it (JSON: instructions, then decisions), replayed on a program of the same
--- shape, checked, and the program printed in the spelling that TVM reads today. Run: moonloop examples/from_tvm.lua
+-- Records of another tuner, in the two files that TVM's tuner writes, taken in for a program of the same shape:
+-- the traces are replayed, checked, and timed beside a search of our own. Run: moonloop examples/from_tvm.lua
 local moon = moon or require "moonloop"
+local program = moon.workload.matmul(128, 128, 128)
 
-local trace = [==[
-[[["GetSBlock", [], ["C", "main"], ["b0"]],
+-- What such a tuner sampled (three factors lists and an index), and what it measured on its machine, in seconds.
+local measured = {
+    { "[8, 2, 4, 2]", "[4, 1, 4, 8]", "[32, 4]", 2, "9.1e-05" },
+    { "[4, 4, 2, 4]", "[2, 2, 1, 32]", "[16, 8]", 3, "6.4e-05" },
+    { "[32, 1, 1, 4]", "[1, 2, 4, 16]", "[128, 1]", 1, "7.7e-05" },
+}
+local record = ([==[
+[0, [[[["GetSBlock", [], ["C", "main"], ["b0"]],
   ["GetLoops", ["b0"], [], ["l1", "l2", "l3"]],
   ["Annotate", ["b0", "\"SSRSRS\""], ["meta_schedule.tiling_structure"], []],
   ["SamplePerfectTile", ["l1"], [4, 64], ["v4", "v5", "v6", "v7"]],
@@ -30,14 +37,48 @@ local trace = [==[
   ["Annotate", ["l26", 1], ["pragma_unroll_explicit"], []],
   ["GetSBlock", [], ["C", "main"], ["b27"]],
   ["DecomposeReduction", ["b27", "l22"], [], ["b28"]]],
- [[3, [8, 2, 4, 2]], [5, [4, 1, 4, 8]], [7, [32, 4]], [14, 2]]]
-]==]
+ [[3, %s], [5, %s], [7, %s], [14, %d]]], [%s], {"kind": "llvm", "num-cores": 4},
+ [["TENSOR", "float32", [128, 128]], ["TENSOR", "float32", [128, 128]], ["TENSOR", "float32", [128, 128]]]]]
+]==]):gsub("\n", "")
 
-local s = moon.schedule(moon.workload.matmul(128, 128, 128))
-moon.trace(trace):apply(s)
-local check = moon.check(s)
-assert(check.ok, check.first_at)
+-- The files. The program stands there as a graph of the other system's, which nothing here reads.
+local folder = os.tmpname()
+os.remove(folder)
+local empty <close> = moon.db(":memory:")
+empty:export(folder) -- makes the folder
+local workloads <close> = assert(io.open(folder .. "/database_workload.json", "w"))
+workloads:write('["5217303911822091573", "eyJyb290IjogMX0="]\n')
+workloads:flush()
+local records <close> = assert(io.open(folder .. "/database_tuning_record.json", "w"))
+for _, m in ipairs(measured) do records:write(record:format(table.unpack(m)), "\n") end
+records:write('[0, [[[["GetSBlock", [], ["C", "ma\n') -- cut off, as by a full disk
+records:flush()
 
-print(("%d instructions, of which a search would replay %d"):format(#s:trace(),
-    #s:trace():simplified { remove_postproc = true }))
-print(s:script { spelling = "newest" })
+local db <close> = moon.db(":memory:")
+local ok, why = pcall(db.import, db, folder)
+assert(not ok)
+print("without a program: " .. why.message)
+local n, skipped = db:import(folder, program) -- it is told what the line stands for
+print(("%d records came, %d line passed over"):format(n, skipped))
+for _, name in ipairs { "workload", "tuning_record" } do os.remove(folder .. "/database_" .. name .. ".json") end
+os.remove(folder)
+
+-- Replayed on the program, checked, and timed here.
+print("theirs, fastest there first:")
+local fastest, best = math.huge, nil
+for k, r in ipairs(db:records { program = program, valid = true, best = true }) do
+    local s = moon.tuning.apply(program, r)
+    local check = moon.check(s)
+    assert(check.ok, check.first_at)
+    local here = moon.time(s, { runs = 5 }).min
+    if here < fastest then fastest, best = here, s end
+    print(("  %d  %6.1f us there  %7.1f us here  %d instructions, %d of them found by the search"):format(k, r.min * 1e6,
+        here * 1e6, #s:trace(), #s:trace():simplified { remove_postproc = true }))
+end
+
+local ours = moon.tune(program, { trials = 16, db = db })
+local here = moon.time(ours.schedule(), { runs = 5 }).min
+print(("ours, 16 trials: %.1f us, %.2f times as fast as the best of theirs"):format(here * 1e6, fastest / here))
+
+-- The best of theirs, in the spelling that TVM reads today.
+print(best:script { spelling = "newest" })

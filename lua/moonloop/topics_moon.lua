@@ -188,6 +188,7 @@ topic("moon.tuning.begin_all(programs, opts)", "tasks with the session's databas
 local t = moon.tuning.begin_all({s}, {trials = 1, db = ":memory:"})
 print(t:status().done)
 moon.tuning.finish_all(t)]])
+topic("moon.tuning.db_to_write([path])", "the session's database, as :db merge writes it", "", [[print(moon.tuning.db_to_write("r.db").path)]])
 topic("moon.tuning.finish_all(tasks)", "end the tasks that begin_all has begun", "",
     [[
 local t = moon.tuning.begin_all({s}, {trials = 1, db = ":memory:"})

@@ -122,7 +122,8 @@ topic("db:put{program = p, trace = t, run_secs = list, ...}", "keep a record; gi
     memory .. "print(db:put{program = s, trace = s:trace():json(), run_secs = {1e-3}})")
 topic("db:export(folder)", "write all records as lines of JSON into two files of a folder", "database_workload.json and database_tuning_record.json, as TVM's tuner writes them.",
     memory .. 'db:export(".")\nprint(io.open("database_workload.json") ~= nil)')
-topic("db:import(folder)", "take in the records of a folder that export, or TVM's tuner, wrote", "", memory .. 'db:export(".")\ndb:import(".")\nprint(#db:records())')
+topic("db:import(folder [, programs])", "take in the records of a folder that export, or TVM's tuner, wrote", "Gives how many came, and how many lines were malformed and passed over. What stands for a program in TVM's files is not read: programs is the one they are of, or a list, by lines of database_workload.json; without it such a file is refused.", memory .. 'db:export(".")\ndb:import(".")\nprint(#db:records())')
+topic("db:merge(other)", "take over what another database has: how many records came", "Records that are here already are not doubled. All of it is taken, or nothing.", memory .. 'local other <close> = moon.db(":memory:")\nprint(other:merge(db))')
 topic("db:close()", "close the file; the object is of no use afterwards", "", 'local db = moon.db(":memory:")\ndb:close()')
 topic("db.path", "the file it lies in", "", memory .. "print(db.path)")
 topic("db.read_only", "whether nothing can be kept in it", "", memory .. "print(db.read_only)")

@@ -138,6 +138,13 @@ function tune.session_db(path, make)
     return memory, e.message
 end
 
+-- The database of that path, made when it is not there; what is in its way is raised.
+function tune.db_to_write(path)
+    local db, warning = tune.session_db(path, true)
+    if warning then core.fail("bad-database", warning) end
+    return db
+end
+
 -- The database that a search of the session writes to, and from now on the next one.
 local function session_db(path)
     path = path or current

@@ -131,3 +131,26 @@ EOF
 timeout "$limit" "$ml" t.lua >out 2>err
 [ $? = 0 ] && grep -qx 'all well' out
 verdict 'moon.tune_all does what it says'
+
+# ---- :db merge, export, import
+small='s = schedule(workload.matmul(16, 16, 16))'
+typed "$small" ':tune --trials 3 --db one.db' ':tune --trials 2 --seed 2 --db two.db' ':db merge one.db two.db' ':db merge one.db two.db' ':db two.db' ':best 1 --db two.db'
+[ "$status" = 0 ] && grep -q '^3 records of one.db came into two.db$' out && grep -q '^0 records of one.db came into two.db$' out && [ "$(records two.db)" = 5 ]
+verdict ':db merge takes what another database has, once'
+typed "$small" ':db export lines two.db' ':db import lines three.db'
+[ "$status" = 0 ] && grep -q '^5 records of two.db written to lines$' out && grep -q '^5 records came into three.db; 0 lines passed over$' out && [ "$(records three.db)" = 5 ]
+verdict ':db export and :db import go through the two files of lines'
+printf '["1", "eyJyb290IjogMX0="]\n' >lines/database_workload.json
+typed ':db import lines four.db'
+[ "$status" = 1 ] && has err 'line 1: the program is none that moonloop reads, another system has written it' && [ "$(records four.db)" = 0 ]
+verdict 'a program of another system is refused where none is told for it'
+typed "$small" ':db import lines four.db' && [ "$status" = 0 ] && [ "$(records four.db)" = 5 ]
+verdict 'and is the focus where there is one'
+typed 's = schedule(workload.matmul(16, 16, 8))' ':db import lines five.db' && [ "$status" = 1 ] && has err 'has the arguments' && [ "$(records five.db)" = 0 ]
+verdict 'whose arguments must be those of the records'
+typed ':db merge nowhere.db two.db' && [ "$status" = 1 ] && has err 'no database at nowhere.db'
+printf 'no database' >bad.db
+typed ':db merge bad.db two.db' && [ "$status" = 1 ] && has err 'bad.db' && [ "$(records two.db)" = 5 ]
+typed ':db merge two.db bad.db' && [ "$status" = 1 ] && [ "$(cat bad.db)" = 'no database' ]
+typed ':db merge' && [ "$status" = 1 ] && has err ':db merge OTHER'
+verdict 'what is no database is neither merged nor merged into'

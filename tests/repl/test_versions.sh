@@ -341,10 +341,11 @@ grep -qF 'stopped after 3 of 5 instructions; vector is at v1' out && grep -q '^t
 verdict 'stops a replay before the first step that does not apply, and explains it'
 
 # ---- what TVM writes
-timeout "$limit" "$MOONLOOP" -b "$examples/from_tvm.lua" >out 2>err && grep -q '^27 instructions, of which a search would replay 16$' out &&
-    grep -q 'T.sblock("C_update")' out && sed 1d out >newest.py &&
+timeout "$limit" "$MOONLOOP" -b "$examples/from_tvm.lua" >out 2>err && [ "$(grep -c '27 instructions, 16 of them found by the search$' out)" = 3 ] &&
+    grep -q '^without a program: .*another system' out && grep -q '^3 records came, 1 line passed over$' out && grep -q '^ours, 16 trials: ' out &&
+    grep -q 'T.sblock("C_update")' out && sed -n '/^# from tvm/,$p' out >newest.py &&
     printf '%s\n' ':open newest.py' 'print(#blocks())' | timeout "$limit" "$MOONLOOP" >out 2>err && grep -q '^3$' out
-verdict 'replays a trace of TVM and prints the program in the newest spelling'
+verdict 'replays records of TVM beside a search of our own and prints the program in the newest spelling'
 cat >record.lua <<'E2'
 local slow = '[[["GetBlock",[],["C","main"],["b0"]],["GetLoops",["b0"],[],["l1","l2","l3"]],["Split",["l1","None",16],[1],["l4","l5"]]],[]]'
 local fast = slow:gsub(",16", ",4")

@@ -5,6 +5,9 @@
 #define _DEFAULT_SOURCE
 #include "moonloop/tune/db/db.h"
 
+#include "moonloop/core/compare/equal.h"
+#include "moonloop/core/script/script.h"
+
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
@@ -600,6 +603,151 @@ static void two_connections_write_one_file(void **state)
     ml_db_close(x->db == mine ? theirs : mine);
 }
 
+/* Each process puts its records and says so, byte by byte; one is killed in the middle. */
+static void four_processes_write_one_file(void **state)
+{
+    enum { PROCESSES = 4, EACH = 60 };
+    Fix *x = *state;
+    pid_t pid[PROCESSES];
+    int pipes[PROCESSES][2], status;
+    int64_t told[PROCESSES] = {0};
+    char c;
+
+    for (int p = 0; p < PROCESSES; p++) {
+        assert_int_equal(pipe(pipes[p]), 0);
+        pid[p] = fork();
+        assert_true(pid[p] >= 0);
+        if (pid[p] == 0) {
+            opened(x); /* all make the file at once */
+            int64_t w = workload(x, "1");
+
+            for (int k = 0; k < EACH || p == 0; k++) {
+                put(x, w, 1 + k, (uint64_t)p + 1);
+                if (write(pipes[p][1], "x", 1) != 1)
+                    _exit(1);
+            }
+            _exit(0);
+        }
+        close(pipes[p][1]);
+    }
+    for (int p = 0; p < PROCESSES; p++) {
+        while (read(pipes[p][0], &c, 1) == 1)
+            if (++told[p] == 25 && p == 0)
+                kill(pid[p], SIGKILL);
+        close(pipes[p][0]);
+        assert_int_equal(waitpid(pid[p], &status, 0), pid[p]);
+        assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, p == 0 ? SIGKILL : 0);
+        assert_true(p == 0 || (WEXITSTATUS(status) == 0 && told[p] == EACH));
+    }
+    opened(x);
+    for (int p = 0; p < PROCESSES; p++) {
+        int64_t n = count(x, (ml_DbQuery){.seed = (uint64_t)p + 1});
+
+        assert_true(p == 0 ? n >= told[0] && n <= told[0] + 1 : n == EACH);
+    }
+    ml_DbSummary *v;
+    size_t n;
+
+    assert_true(ml_db_summary(x->db, x->cx, &v, &n));
+    assert_int_equal(n, 1); /* one workload */
+}
+
+/* ---------------------------------------------------------------- merging */
+
+static ml_Db *other_of(Fix *x, bool with_more)
+{
+    ml_Db *mine = x->db, *theirs;
+
+    x->db = ml_db_open(x->cx, NULL);
+    int64_t a = workload(x, "2"), b = workload(x, "1");
+
+    put(x, a, 3, 1);
+    put(x, b, 4, 1);
+    if (with_more)
+        put(x, b, 0, 2); /* a failure */
+    theirs = x->db;
+    x->db = mine;
+    return theirs;
+}
+
+static void merging_takes_what_is_not_there(void **state)
+{
+    Fix *x = *state;
+    const ml_DbQuery all = {.any_seed = true};
+    size_t n = 9;
+
+    opened(x);
+    put(x, workload(x, "1"), 5, 1);
+    ml_Db *theirs = other_of(x, true);
+
+    assert_true(ml_db_merge(x->db, x->cx, theirs, &n));
+    assert_int_equal(n, 3);
+    assert_true(ml_db_merge(x->db, x->cx, theirs, &n)); /* once more */
+    assert_int_equal(n, 0);
+    assert_int_equal(count(x, all), 4);
+    assert_int_equal(count(x, (ml_DbQuery){.workload = workload(x, "1"), .any_seed = true}),
+                     3);
+    assert_true(ml_db_merge(theirs, x->cx, x->db, &n)); /* and the other way round */
+    assert_int_equal(n, 1);
+    assert_true(ml_db_merge(x->db, x->cx, x->db, &n)); /* with itself */
+    assert_int_equal(n, 0);
+    assert_int_equal(count(x, all), 4);
+    ml_db_close(theirs);
+}
+
+/* Medians of two contests are none of one. */
+static void merged_medians_stand_where_there_are_none(void **state)
+{
+    Fix *x = *state;
+    const ml_DbQuery all = {.any_seed = true};
+    ml_Record *v;
+    size_t n;
+
+    opened(x);
+    put(x, workload(x, "1"), 5, 1);
+    ml_Db *theirs = other_of(x, false);
+
+    for (int round = 0; round < 2; round++) {
+        assert_true(ml_db_records(round ? theirs : x->db, x->cx, &all, &v, &n));
+        for (size_t k = 0; k < n && round == 1; k++)
+            assert_true(ml_db_put_turns(
+                theirs, x->cx, &(ml_DbQuery){.workload = v[k].workload, .seed = 1},
+                &(ml_DbTurn){.record = v[k].id, .median = 7, .samples = 3}, 1));
+        if (round == 0)
+            assert_true(ml_db_put_turns(
+                x->db, x->cx, &(ml_DbQuery){.workload = v[0].workload, .seed = 1},
+                &(ml_DbTurn){.record = v[0].id, .median = 6, .samples = 3}, 1));
+    }
+    assert_true(ml_db_merge(x->db, x->cx, theirs, &n));
+    assert_int_equal(n, 2);
+    assert_true(ml_db_records(x->db, x->cx, &all, &v, &n));
+    assert_int_equal(n, 3);
+    assert_true(v[0].median == 6);
+    for (size_t k = 1; k < 3; k++)
+        assert_true(v[k].median == (v[k].workload == v[0].workload ? 0 : 7));
+    ml_db_close(theirs);
+}
+
+static void what_cannot_be_written_is_not_merged_into(void **state)
+{
+    Fix *x = *state;
+    size_t n = 0;
+
+    opened(x);
+    put(x, workload(x, "1"), 5, 1);
+    ml_Db *theirs = other_of(x, true);
+    sqlite3 *sq = other(x);
+
+    assert_int_equal(sqlite3_exec(sq, "begin exclusive", NULL, NULL, NULL), SQLITE_OK);
+    assert_false(ml_db_merge(x->db, x->cx, theirs, &n));
+    assert_non_null(strstr(error_text(x), "locked"));
+    assert_int_equal(n, 0);
+    ml_error_clear(x->cx);
+    sqlite3_close(sq);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true}), 1);
+    ml_db_close(theirs);
+}
+
 /* ---------------------------------------------------------------- exchange */
 
 static void what_is_exported_is_imported_again(void **state)
@@ -623,14 +771,14 @@ static void what_is_exported_is_imported_again(void **state)
     ml_db_close(x->db);
     x->db = ml_db_open(x->cx, NULL);
     n = 0;
-    if (!ml_db_import(x->db, x->cx, folder, &n, &skipped))
+    if (!ml_db_import(x->db, x->cx, folder, NULL, &n, &skipped))
         fail_msg("%s", error_text(x));
     assert_int_equal(n, 2);
     assert_int_equal(skipped, 0);
     assert_true(ml_db_records(x->db, x->cx, &q, &v, &nv));
     assert_int_equal(nv, 2);
     n = 0;
-    assert_true(ml_db_import(x->db, x->cx, folder, &n, &skipped)); /* once more */
+    assert_true(ml_db_import(x->db, x->cx, folder, NULL, &n, &skipped)); /* once more */
     assert_int_equal(n, 0);
     assert_int_equal(skipped, 0);
     assert_true(ml_db_count(x->db, x->cx, &q, &left));
@@ -678,10 +826,61 @@ static void malformed_lines_are_passed_over_and_counted(void **state)
     ml_db_close(x->db);
     x->db = ml_db_open(x->cx, NULL);
     n = 0;
-    assert_true(ml_db_import(x->db, x->cx, folder, &n, &skipped));
+    assert_true(ml_db_import(x->db, x->cx, folder, NULL, &n, &skipped));
     assert_int_equal(n, 3);
     assert_int_equal(skipped, 10);
     assert_int_equal(count(x, (ml_DbQuery){.any_seed = true, .valid_only = true}), 1);
+}
+
+/* Their program is a graph of theirs; ours is told for it. */
+static void records_of_another_system_need_a_program(void **state)
+{
+    static const char workloads[] = "[\"123\", \"eyJyb290IjogMX0=\"]\n"; /* {"root": 1} */
+    static const char args[] = "[[\"TENSOR\", \"float32\", [8]], [\"TENSOR\", "
+                               "\"float32\", [8]]]";
+    Fix *x = *state;
+    const ml_ParseOpts po = {.spelling = -1};
+    const ml_Func *f = ml_parse(x->cx, ml_str(program), &po).mod->funcs[0];
+    const ml_DbPrograms told = {.v = &f, .n = 1};
+    char folder[220], path[300], text[4096];
+    size_t n = 0, skipped = 0;
+
+    snprintf(folder, sizeof folder, "%s/out", x->dir);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    opened(x);
+    snprintf(path, sizeof path, "%s/database_workload.json", folder);
+    write_file(path, workloads, sizeof workloads - 1);
+    snprintf(path, sizeof path, "%s/database_tuning_record.json", folder);
+    snprintf(text, sizeof text, "[0, [%s, [0.5], {\"kind\": \"llvm\"}, %s]]\n", trace,
+             args);
+    write_file(path, text, strlen(text));
+    assert_false(ml_db_import(x->db, x->cx, folder, NULL, &n, &skipped));
+    assert_int_equal(ml_error(x->cx)->code, ML_E_BAD_DATABASE);
+    assert_non_null(strstr(error_text(x), "database_workload.json, line 1"));
+    assert_non_null(strstr(error_text(x), "another system"));
+    ml_error_clear(x->cx);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true}), 0);
+    if (!ml_db_import(x->db, x->cx, folder, &told, &n, &skipped))
+        fail_msg("%s", error_text(x));
+    assert_int_equal(n, 1);
+    assert_int_equal(skipped, 0);
+    ml_DbWorkload w;
+
+    assert_true(ml_db_workload_at(x->db, x->cx, 1, &w));
+    assert_string_equal(w.name, "add");
+    assert_string_equal(
+        w.hash,
+        ml_format(x->cx, "%016llx", (unsigned long long)ml_hash_func(x->cx, f, NULL)));
+    /* one of other arguments: nothing comes, not even what stands before it */
+    snprintf(text, sizeof text,
+             "[0, [%s, [0.25], {\"kind\": \"llvm\"}, %s]]\n"
+             "[0, [%s, [0.5], {\"kind\": \"llvm\"}, [[\"TENSOR\", \"float32\", [9]]]]]\n",
+             trace, args, trace);
+    write_file(path, text, strlen(text));
+    assert_false(ml_db_import(x->db, x->cx, folder, &told, &n, &skipped));
+    assert_non_null(strstr(error_text(x), "[9]"));
+    ml_error_clear(x->cx);
+    assert_int_equal(count(x, (ml_DbQuery){.any_seed = true}), 1);
 }
 
 static void an_import_without_files_names_them(void **state)
@@ -690,7 +889,7 @@ static void an_import_without_files_names_them(void **state)
     size_t n = 0, skipped = 0;
 
     opened(x);
-    assert_false(ml_db_import(x->db, x->cx, x->dir, &n, &skipped));
+    assert_false(ml_db_import(x->db, x->cx, x->dir, NULL, &n, &skipped));
     assert_int_equal(ml_error(x->cx)->code, ML_E_NO_FILE);
     assert_non_null(strstr(error_text(x), "database_workload.json"));
 }
@@ -718,6 +917,11 @@ int main(void)
         T(a_locked_database_is_named_and_later_usable),
         T(a_full_disk_is_named_and_loses_nothing),
         T(what_was_committed_survives_a_kill),
+        T(four_processes_write_one_file),
+        T(merging_takes_what_is_not_there),
+        T(merged_medians_stand_where_there_are_none),
+        T(what_cannot_be_written_is_not_merged_into),
+        T(records_of_another_system_need_a_program),
         T(two_connections_write_one_file),
         T(what_is_exported_is_imported_again),
         T(malformed_lines_are_passed_over_and_counted),

@@ -1,4 +1,4 @@
-/* cmd_records - what is done with records: :best, :adopt, :db. Source: interaction 11. */
+/* cmd_records - what is done with records: :best, :adopt. Source: interaction 11. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -90,6 +90,12 @@ static bool none_here(ml_Session *ss, Look *l)
 
     if (!ml_db_records(l->db, l->cx, &q, &v, &n))
         return ml_session_ctx_error(ss, l->cx);
+    if (n > 0 && v->threads == 0)
+        return ml_session_error(ss, ML_E_UNKNOWN_NAME,
+                                "%s has no record measured with %u thread%s here, but "
+                                "imported ones, whose threads are not known: :adopt %lld "
+                                "takes their best, :tune makes others",
+                                name, threads, s, (long long)v->id);
     if (n > 0 && v->threads != threads)
         return ml_session_error(ss, ML_E_UNKNOWN_NAME,
                                 "%s has no record measured with %u thread%s here; the best "
@@ -349,53 +355,4 @@ bool cmd_adopt(ml_Session *ss, const ml_Words *w)
         ml_jobs_seen(ss);
     ml_ctx_unref(l.cx);
     return ok;
-}
-
-bool cmd_db(ml_Session *ss, const ml_Words *w)
-{
-    char *warning = NULL;
-    ml_Db *db;
-    ml_Ctx *cx;
-    ml_DbSummary *v;
-    size_t n;
-    int64_t records = 0, failed = 0;
-    ml_Data *d = ml_session_data(ss);
-    ml_Text t = {0};
-
-    if (w->n > 1)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":db [FILE]");
-    db = ml_host_db(ss->host, w->n ? w->v[0] : NULL, &warning);
-    if (warning)
-        ml_tune_warn(ss, warning);
-    free(warning);
-    if (db == NULL)
-        return false;
-    cx = ml_ctx_new(0);
-    if (!ml_db_summary(db, cx, &v, &n)) {
-        ml_session_ctx_error(ss, cx);
-        ml_ctx_unref(cx);
-        return false;
-    }
-    for (size_t k = 0; k < n; k++) {
-        records += v[k].records;
-        failed += v[k].failed;
-        ml_data_row(d);
-        ml_data_fields(d, &ml_db_fields, &(ml_DbRow){ml_db_path(db), v[k]});
-    }
-    ml_text_fmt(&t, "%s%s   %zu workload%s, %lld record%s (%lld failed)", ml_db_path(db),
-                ml_db_read_only(db) ? " (read only)" : "", n, n == 1 ? "" : "s",
-                (long long)records, records == 1 ? "" : "s", (long long)failed);
-    for (size_t k = 0; k < n; k++) {
-        ml_text_fmt(&t, "\n  %-16s %s  %6lld records", v[k].w.name, v[k].w.hash,
-                    (long long)v[k].records);
-        if (v[k].best > 0 && v[k].w.flop > 0)
-            ml_text_fmt(&t, "   best %.1f GFLOP/s", v[k].w.flop / v[k].best * 1e-9);
-        else if (v[k].best > 0)
-            ml_text_fmt(&t, "   best %.4f ms", v[k].best * 1e3);
-    }
-    ml_text_char(&t, '\n');
-    ml_page_prose(ss, ml_text_z(&t));
-    ml_text_free(&t);
-    ml_ctx_unref(cx);
-    return true;
 }

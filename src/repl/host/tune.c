@@ -162,3 +162,17 @@ ml_Db *ml_host_db(ml_Host *h, const char *path, char **warning)
     lua_pop(L, 2);
     return db;
 }
+
+ml_Db *ml_host_db_to_write(ml_Host *h, const char *path)
+{
+    lua_State *L = h->L;
+    ml_Db *db;
+
+    begin_call(L, "db_to_write");
+    lua_pushstring(L, path);
+    if (!ml_host_run(h, 2, 1, false))
+        return NULL;
+    db = ml_lua_to_db(L, -1); /* moon.tuning keeps it */
+    lua_pop(L, 1);
+    return db;
+}

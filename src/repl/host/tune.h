@@ -36,5 +36,7 @@ void ml_host_tasks_end(ml_Host *h);
 /* The database of that path (NULL: the usual one), or the one in memory that stands for it:
  * *warning then tells why (to be freed). NULL: the error was printed. */
 ml_Db *ml_host_db(ml_Host *h, const char *path, char **warning);
+/* The same, made when it is not there, and no other in its place. */
+ml_Db *ml_host_db_to_write(ml_Host *h, const char *path);
 
 #endif

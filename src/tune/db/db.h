@@ -11,6 +11,7 @@
 
 #include "moonloop/core/base/text.h"
 #include "moonloop/core/error.h"
+#include "moonloop/core/stmt.h"
 #include "moonloop/core/vec.h"
 
 typedef struct ml_Db ml_Db;
@@ -96,12 +97,31 @@ bool ml_db_put_turns(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *key, const ml_DbTu
 bool ml_db_records(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *q, ml_Record **out, size_t *n);
 bool ml_db_count(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *q, int64_t *n);
 
+/* Takes over what another database has: its workloads, and those of its records that are not
+ * here, with their medians where the search they are of has none here. All of it or nothing.
+ * *n: records that came. false: cx's error. */
+bool ml_db_merge(ml_Db *db, ml_Ctx *cx, ml_Db *from, size_t *n);
+
+/* [["TENSOR", dtype, shape], ...] of the buffers that f is given; -1: a size that is not known.
+ * In cx. */
+const char *ml_db_args(ml_Ctx *cx, const ml_Func *f);
+
 /* Exchange with TVM's two files, database_workload.json and
  * database_tuning_record.json in a folder (made). Malformed lines are skipped and counted.
  * A record that the database had before (workload, target, trace, run times) is passed over
- * and not counted. */
+ * and not counted.
+ *
+ * programs[k]: the function that line k of the workloads stands for, told by the caller; NULL,
+ * or k >= n_programs: the text of the line. Another system's text cannot be read: without a
+ * function for it nothing is imported. A record whose arguments are not those of a function
+ * that was told is an error, too. */
 bool ml_db_export(ml_Db *db, ml_Ctx *cx, const char *folder, size_t *n_records);
-bool ml_db_import(ml_Db *db, ml_Ctx *cx, const char *folder, size_t *n_records,
-                  size_t *n_skipped);
+typedef struct ml_DbPrograms {
+    const ml_Func *const *v;
+    size_t n;
+    const ml_Func *others; /* for lines whose text cannot be read; NULL */
+} ml_DbPrograms;
+bool ml_db_import(ml_Db *db, ml_Ctx *cx, const char *folder, const ml_DbPrograms *programs,
+                  size_t *n_records, size_t *n_skipped);
 
 #endif

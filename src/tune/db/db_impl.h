@@ -19,6 +19,13 @@ struct ml_Db {
 sqlite3_stmt *ml_db_prepare(const ml_Db *db, ml_Ctx *cx, const char *sql);
 /* One step; false with *row unset on an error. */
 bool ml_db_step(const ml_Db *db, ml_Ctx *cx, sqlite3_stmt *st, bool *row);
+/* A transaction; false: cx's error. It ends with commit when ok, else all is taken back; what
+ * came of it. */
+bool ml_db_begin(ml_Db *db, ml_Ctx *cx);
+bool ml_db_end(ml_Db *db, ml_Ctx *cx, bool ok);
+/* Within a transaction: the table of medians, and a row of it. */
+bool ml_db_make_turns(ml_Db *db, ml_Ctx *cx);
+bool ml_db_put_turn(ml_Db *db, ml_Ctx *cx, const ml_DbTurn *t);
 /* The text of a column in cx; NULL for null. */
 const char *ml_db_text(ml_Ctx *cx, sqlite3_stmt *st, int column);
 

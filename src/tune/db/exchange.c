@@ -11,6 +11,8 @@
 #include "moonloop/core/base/file.h"
 #include "moonloop/core/json/json.h"
 #include "moonloop/core/script/script.h"
+#include "moonloop/core/vec.h"
+#include "moonloop/core/walk.h"
 #include "moonloop/verify/verify.h"
 
 #include <errno.h>
@@ -165,34 +167,96 @@ static const ml_Json *list_of(ml_Ctx *cx, const char *line, ssize_t length, uint
     return j && j->kind == ML_JSON_LIST && j->n == n ? j : NULL;
 }
 
-/* The hash is worked out again: another program may have written another one. */
-static int64_t import_workload(ml_Db *db, ml_Ctx *cx, const char *line, ssize_t length)
+/* What the lines of the two files are read with. */
+typedef struct Import {
+    ml_Db *db;
+    ml_Ctx *cx;
+    const ml_DbPrograms *told;
+    ML_VEC(int64_t) ids;       /* of workloads by line; 0: its records are passed over */
+    ML_VEC(const char *) args; /* of a function that was told; NULL: it was not */
+} Import;
+
+static const ml_Func *told(const Import *im, size_t line)
 {
-    const ml_Json *j = list_of(cx, line, length, 2);
-    ml_ParseOpts po = {.file = "workload", .spelling = -1};
-    ml_DbWorkload w = {0};
-    char *text;
-    ml_Ctx *scratch;
+    return im->told && line < im->told->n ? im->told->v[line] : NULL;
+}
 
-    if (j == NULL || j->as.list[1].kind != ML_JSON_STRING)
-        return 0;
-    text = decode(cx, j->as.list[1].as.s);
-    if (text == NULL)
-        return 0;
-    scratch = ml_ctx_new(0);
-    ml_Parsed p = ml_parse(scratch, ml_str(text), &po);
+/* The hash is worked out again: another program may have written another one. */
+static int64_t put_function(const Import *im, ml_Ctx *scratch, const ml_Func *f,
+                            const char *text)
+{
+    ml_DbWorkload w = {.hash =
+                           ml_format(im->cx, "%016llx",
+                                     (unsigned long long)ml_hash_func(scratch, f, NULL)),
+                       .name = ml_strdup(im->cx, ml_str(f->name)),
+                       .program = text,
+                       .flop = ml_flops(scratch, f)};
 
-    if (p.mod && p.mod->n == 1) {
-        const ml_Func *f = p.mod->funcs[0];
+    return ml_db_put_workload(im->db, im->cx, &w) ? w.id : 0;
+}
 
-        w = (ml_DbWorkload){
-            .hash = ml_format(cx, "%016llx", (unsigned long long)ml_hash_func(cx, f, NULL)),
-            .name = ml_strdup(cx, ml_str(f->name)),
-            .program = text,
-            .flop = ml_flops(scratch, f)};
-    }
+static int64_t put_told(const Import *im, const ml_Func *f)
+{
+    ml_Ctx *scratch = ml_ctx_new(0);
+    ml_Text text = {0};
+    const char *z;
+    int64_t id;
+
+    f = ml_import_func(ml_import_begin(scratch), f);
+    ml_print_func(scratch, &text, f, NULL);
+    z = ml_strdup(im->cx, ml_str(ml_text_z(&text)));
+    ml_text_free(&text);
+    id = put_function(im, scratch, f, z);
     ml_ctx_unref(scratch);
-    return w.hash && ml_db_put_workload(db, cx, &w) ? w.id : 0;
+    return id;
+}
+
+/* Of a text of ours; *other: it is another system's. */
+static int64_t put_text(const Import *im, const char *text, bool *other)
+{
+    ml_ParseOpts po = {.file = "workload", .spelling = -1};
+    ml_Ctx *scratch = ml_ctx_new(0);
+    ml_Parsed p = ml_parse(scratch, ml_str(text), &po);
+    int64_t id = 0;
+
+    *other = !p.mod || p.mod->n != 1;
+    if (!*other)
+        id = put_function(im, scratch, p.mod->funcs[0], text);
+    ml_ctx_unref(scratch);
+    return id;
+}
+
+static int64_t fail_other(const Import *im)
+{
+    ml_fail(im->cx, ML_E_BAD_DATABASE,
+            ML_TEXT(ml_format(im->cx,
+                              "%s, line %zu: the program is none that moonloop reads, "
+                              "another system has written it; give the one that it stands "
+                              "for",
+                              WORKLOADS, im->ids.n + 1)));
+    return 0;
+}
+
+static void import_workload(Import *im, const char *line, ssize_t length)
+{
+    const ml_Json *j = list_of(im->cx, line, length, 2);
+    const ml_Func *f = told(im, im->ids.n);
+    const char *text;
+    bool other = false;
+    int64_t id = 0;
+
+    if (j && j->as.list[1].kind == ML_JSON_STRING) {
+        if (f)
+            id = put_told(im, f);
+        else if ((text = decode(im->cx, j->as.list[1].as.s)) != NULL)
+            id = put_text(im, text, &other);
+        if (other) {
+            f = im->told ? im->told->others : NULL;
+            id = f ? put_told(im, f) : fail_other(im);
+        }
+    }
+    ml_push(im->cx, &im->args, f ? ml_db_args(im->cx, f) : NULL);
+    ml_push(im->cx, &im->ids, id);
 }
 
 static void json_text(ml_Text *out, const ml_Json *j)
@@ -272,19 +336,38 @@ static bool is_trace(const ml_Json *j)
            j->as.list[1].kind == ML_JSON_LIST;
 }
 
-static bool read_record(ml_Ctx *cx, const char *line, ssize_t length, const int64_t *ids,
-                        size_t n_ids, ml_Record *r)
+/* A record is of the program that was told for it. */
+static bool are_args_of(const Import *im, size_t workload, const ml_Record *r)
 {
+    const char *args = im->args.v[workload];
+
+    return args == NULL || ml_streq(r->args, "[]") || ml_streq(r->args, args) ||
+           ml_fail(
+               im->cx, ML_E_BAD_DATABASE,
+               ML_TEXT(ml_format(im->cx,
+                                 "the program that was given for line %zu of %s has the "
+                                 "arguments %s, its records %s",
+                                 workload + 1, WORKLOADS, args, r->args)));
+}
+
+/* false: it is malformed, or of a workload that is; or cx's error. */
+static bool read_record(const Import *im, const char *line, ssize_t length, ml_Record *r)
+{
+    ml_Ctx *cx = im->cx;
     const ml_Json *j = list_of(cx, line, length, 2), *body;
+    size_t workload;
 
     if (j == NULL || j->as.list[0].kind != ML_JSON_INT || j->as.list[0].as.i < 0 ||
-        (uint64_t)j->as.list[0].as.i >= n_ids || ids[j->as.list[0].as.i] == 0)
+        (uint64_t)j->as.list[0].as.i >= im->ids.n)
+        return false;
+    workload = (size_t)j->as.list[0].as.i;
+    if (im->ids.v[workload] == 0)
         return false;
     body = &j->as.list[1];
     if (body->kind != ML_JSON_LIST || body->n < 4 || !is_trace(&body->as.list[0]) ||
         body->as.list[2].kind != ML_JSON_OBJECT || body->as.list[3].kind != ML_JSON_LIST)
         return false;
-    *r = (ml_Record){.workload = ids[j->as.list[0].as.i],
+    *r = (ml_Record){.workload = im->ids.v[workload],
                      .trace = text_of(cx, &body->as.list[0]),
                      .target = text_of(cx, &body->as.list[2]),
                      .args = text_of(cx, &body->as.list[3]),
@@ -295,7 +378,7 @@ static bool read_record(ml_Ctx *cx, const char *line, ssize_t length, const int6
         r->error = "import";
         r->phase = "import";
     }
-    return true;
+    return are_args_of(im, workload, r);
 }
 
 /* ---------------------------------------------------------------- what is there already */
@@ -411,33 +494,42 @@ static void end(Lines *l)
         fclose(l->f);
 }
 
-bool ml_db_import(ml_Db *db, ml_Ctx *cx, const char *folder, size_t *n_records,
-                  size_t *n_skipped)
+static bool read_all(Import *im, Lines *w, Lines *r, size_t *n_records, size_t *n_skipped)
 {
-    Lines w = {.f = open_lines(cx, folder, WORKLOADS)};
-    Lines r = {.f = w.f ? open_lines(cx, folder, RECORDS) : NULL};
-    ML_VEC(int64_t) ids = {0};
     KnownList known = {0};
-    bool ok = w.f && r.f && known_before(db, cx, &known);
+    bool ok = known_before(im->db, im->cx, &known);
     ssize_t n;
 
-    while (ok && (n = next(&w)) >= 0) {
-        int64_t id = import_workload(db, cx, w.line, n);
-
-        ok = ml_error(cx) == NULL;
-        ml_push(cx, &ids, id); /* 0: its records are passed over */
-        *n_skipped += id == 0;
+    while (ok && (n = next(w)) >= 0) {
+        import_workload(im, w->line, n);
+        ok = ml_error(im->cx) == NULL;
+        *n_skipped += im->ids.v[im->ids.n - 1] == 0;
     }
-    while (ok && (n = next(&r)) >= 0) {
+    while (ok && (n = next(r)) >= 0) {
         ml_Record rec;
 
-        if (!read_record(cx, r.line, n, ids.v, ids.n, &rec)) {
+        if (!read_record(im, r->line, n, &rec)) {
+            ok = ml_error(im->cx) == NULL;
             ++*n_skipped;
-        } else if (!meets(&known, record_hash(cx, &rec))) {
-            ok = ml_db_put(db, cx, &rec);
+        } else if (!meets(&known, record_hash(im->cx, &rec))) {
+            ok = ml_db_put(im->db, im->cx, &rec);
             *n_records += ok;
         }
     }
+    return ok;
+}
+
+bool ml_db_import(ml_Db *db, ml_Ctx *cx, const char *folder, const ml_DbPrograms *programs,
+                  size_t *n_records, size_t *n_skipped)
+{
+    Lines w = {.f = open_lines(cx, folder, WORKLOADS)};
+    Lines r = {.f = w.f ? open_lines(cx, folder, RECORDS) : NULL};
+    Import im = {.db = db, .cx = cx, .told = programs};
+    bool ok = w.f && r.f && ml_db_begin(db, cx);
+
+    *n_records = *n_skipped = 0;
+    if (ok)
+        ok = ml_db_end(db, cx, read_all(&im, &w, &r, n_records, n_skipped));
     end(&w);
     end(&r);
     return ok;

@@ -36,6 +36,12 @@ static void seconds_text(ml_Text *t, const ml_Record *r)
     ml_text_char(t, ']');
 }
 
+static bool fail_read_only(const ml_Db *db, ml_Ctx *cx)
+{
+    return ml_fail(cx, ML_E_BAD_DATABASE,
+                   ML_TEXT(ml_format(cx, "%s: may not be written", db->path)));
+}
+
 bool ml_db_put(ml_Db *db, ml_Ctx *cx, ml_Record *r)
 {
     sqlite3_stmt *st;
@@ -43,8 +49,7 @@ bool ml_db_put(ml_Db *db, ml_Ctx *cx, ml_Record *r)
     bool row, ok;
 
     if (db->read_only)
-        return ml_fail(cx, ML_E_BAD_DATABASE,
-                       ML_TEXT(ml_format(cx, "%s: may not be written", db->path)));
+        return fail_read_only(db, cx);
     st = ml_db_prepare(db, cx,
                        "insert into record(workload, target, space, seed, threads, trace, "
                        "run_secs, best, error, phase, args, machine, version, time) "
@@ -94,7 +99,26 @@ static bool execute(ml_Db *db, ml_Ctx *cx, const char *sql)
     return ok;
 }
 
-static bool put_turn(ml_Db *db, ml_Ctx *cx, const ml_DbTurn *t)
+bool ml_db_make_turns(ml_Db *db, ml_Ctx *cx)
+{
+    return execute(db, cx, TURNS);
+}
+
+bool ml_db_begin(ml_Db *db, ml_Ctx *cx)
+{
+    return (!db->read_only || fail_read_only(db, cx)) &&
+           execute(db, cx, "begin immediate");
+}
+
+bool ml_db_end(ml_Db *db, ml_Ctx *cx, bool ok)
+{
+    ok = ok && execute(db, cx, "commit");
+    if (!ok)
+        sqlite3_exec(db->sq, "rollback", NULL, NULL, NULL);
+    return ok;
+}
+
+bool ml_db_put_turn(ml_Db *db, ml_Ctx *cx, const ml_DbTurn *t)
 {
     sqlite3_stmt *st =
         ml_db_prepare(db, cx,
@@ -208,17 +232,12 @@ bool ml_db_put_turns(ml_Db *db, ml_Ctx *cx, const ml_DbQuery *key, const ml_DbTu
 {
     bool ok;
 
-    if (db->read_only)
-        return ml_fail(cx, ML_E_BAD_DATABASE,
-                       ML_TEXT(ml_format(cx, "%s: may not be written", db->path)));
-    if (!execute(db, cx, "begin immediate"))
+    if (!ml_db_begin(db, cx))
         return false;
-    ok = execute(db, cx, TURNS) && forget_turns(db, cx, key);
+    ok = ml_db_make_turns(db, cx) && forget_turns(db, cx, key);
     for (size_t k = 0; k < n && ok; k++)
-        ok = put_turn(db, cx, &v[k]);
-    ok = ok && execute(db, cx, "commit");
-    if (!ok)
-        sqlite3_exec(db->sq, "rollback", NULL, NULL, NULL);
+        ok = ml_db_put_turn(db, cx, &v[k]);
+    ok = ml_db_end(db, cx, ok);
     db->turns |= ok;
     return ok;
 }

@@ -25,37 +25,6 @@
 
 /* ---------------------------------------------------------------- making one */
 
-static const char *args_json(ml_Ctx *cx, const ml_Func *f)
-{
-    ml_Text t = {0};
-    const char *z;
-    size_t n = 0;
-
-    ml_text_char(&t, '[');
-    for (uint32_t k = 0; k < f->n_params; k++) {
-        const ml_Buffer *b = f->params[k].buffer;
-
-        if (b == NULL)
-            continue;
-        ml_text_fmt(&t, "%s[\"TENSOR\", \"", n++ ? ", " : "");
-        ml_dtype_print(&t, b->type);
-        ml_text_add(&t, "\", [");
-        for (uint16_t d = 0; d < b->rank; d++) {
-            if (d)
-                ml_text_add(&t, ", ");
-            if (ml_is_const_int(b->shape[d]))
-                ml_text_int(&t, b->shape[d]->as.i);
-            else
-                ml_text_add(&t, "-1");
-        }
-        ml_text_add(&t, "]]");
-    }
-    ml_text_char(&t, ']');
-    z = ml_strdup(cx, ml_str(ml_text_z(&t)));
-    ml_text_free(&t);
-    return z;
-}
-
 static bool sizes_are_known(ml_Ctx *cx, const ml_Func *f)
 {
     for (uint32_t k = 0; k < f->n_params; k++) {
@@ -90,7 +59,7 @@ static bool take_program(ml_Tuner *t, ml_Ctx *cx, const ml_TuneOpts *o)
     ml_print_module(t->tmp, &text, t->mod, NULL);
     t->program = ml_strdup(t->keep, ml_str(ml_text_z(&text)));
     ml_text_free(&text);
-    t->args_json = args_json(t->keep, t->func);
+    t->args_json = ml_db_args(t->keep, t->func);
     ml_Ctx *of_base = ml_ctx_fork(t->base); /* whose program it is */
 
     t->st.flop = ml_flops(of_base, t->func);

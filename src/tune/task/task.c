@@ -27,7 +27,8 @@ enum {
 };
 #define LEAST_SLICE 0.1  /* seconds */
 #define FIRST_SHARE 0.5  /* of the seconds: for the first batches */
-#define TURNS_SHARE 0.12 /* of the seconds: for turns at the end */
+#define TURNS_SHARE 0.12 /* of the seconds: for turns at the end, */
+#define TURNS_LEAST 0.4  /* which take about so many for each task */
 
 typedef struct Task {
     ml_TaskStatus st;
@@ -359,7 +360,7 @@ static size_t choose(ml_Tasks *ts)
         else
             ts->last = at;
     }
-    if (ts->phase == PHASE_TURNS && time_left(ts) > 0)
+    if (ts->phase == PHASE_TURNS && time_left(ts) > TURNS_LEAST)
         at = next_of_turns(ts);
     return at;
 }

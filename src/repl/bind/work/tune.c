@@ -234,34 +234,76 @@ static int db_put(lua_State *L)
     return 1;
 }
 
-static int exchange(lua_State *L, bool out)
+/* db:export(folder): how many records */
+static int db_export(lua_State *L)
 {
     lua_settop(L, 2);
     BindDb *o = check_db(L, 1);
     const char *folder = bind_string(L, 2, "folder");
 
-    bind_not_safe(L, out ? "export: no file is written" : "import: no database is read");
+    bind_not_safe(L, "export: no file is written");
     ml_Ctx *cx = bind_scratch(L);
-    size_t n = 0, skipped = 0;
+    size_t n = 0;
 
-    if (!(out ? ml_db_export(o->db, cx, folder, &n)
-              : ml_db_import(o->db, cx, folder, &n, &skipped)))
+    if (!ml_db_export(o->db, cx, folder, &n))
         return bind_raise(L, cx);
     lua_pushinteger(L, (lua_Integer)n);
-    if (out)
-        return 1;
+    return 1;
+}
+
+/* A program, for lines that cannot be read; or a list of them by line, false: none. */
+static ml_DbPrograms read_programs(lua_State *L, int idx, ml_Ctx *cx)
+{
+    bool list = lua_istable(L, idx);
+    size_t n = lua_isnil(L, idx) ? 0 : list ? lua_rawlen(L, idx) : 1;
+    const ml_Func **v = ML_ARRAY(cx, const ml_Func *, n + 1);
+
+    for (size_t k = 0; k < n; k++) {
+        if (list)
+            lua_rawgeti(L, idx, (lua_Integer)k + 1);
+        else
+            lua_pushvalue(L, idx);
+        if (lua_toboolean(L, -1)) {
+            BindProgram p = bind_program(L, -1);
+
+            v[k] = start_of(&p, bind_program_func(L, &p, NULL));
+        }
+        lua_pop(L, 1);
+    }
+    return (ml_DbPrograms){.v = v, .n = list ? n : 0, .others = list ? NULL : v[0]};
+}
+
+/* db:import(folder [, programs]): records that came, lines that were passed over */
+static int db_import(lua_State *L)
+{
+    lua_settop(L, 3);
+    BindDb *o = check_db(L, 1);
+    const char *folder = bind_string(L, 2, "folder");
+
+    bind_not_safe(L, "import: no database is read");
+    ml_Ctx *cx = bind_scratch(L);
+    ml_DbPrograms programs = read_programs(L, 3, cx);
+    size_t n = 0, skipped = 0;
+
+    if (!ml_db_import(o->db, cx, folder, &programs, &n, &skipped))
+        return bind_raise(L, cx);
+    lua_pushinteger(L, (lua_Integer)n);
     lua_pushinteger(L, (lua_Integer)skipped);
     return 2;
 }
 
-static int db_export(lua_State *L)
+/* db:merge(other): records that came */
+static int db_merge(lua_State *L)
 {
-    return exchange(L, true);
-}
+    lua_settop(L, 2);
+    BindDb *o = check_db(L, 1), *from = check_db(L, 2);
+    ml_Ctx *cx = bind_scratch(L);
+    size_t n = 0;
 
-static int db_import(lua_State *L)
-{
-    return exchange(L, false);
+    if (!ml_db_merge(o->db, cx, from->db, &n))
+        return bind_raise(L, cx);
+    lua_pushinteger(L, (lua_Integer)n);
+    return 1;
 }
 
 static bool db_get(lua_State *L, const char *key)
@@ -279,9 +321,13 @@ static bool db_get(lua_State *L, const char *key)
 
 static const luaL_Reg db_meta[] = {
     {"__gc", db_close}, {"__close", db_close}, {"__tostring", db_tostring}, {NULL, NULL}};
-static const luaL_Reg db_methods[] = {{"records", db_records}, {"put", db_put},
-                                      {"export", db_export},   {"import", db_import},
-                                      {"close", db_close_now}, {NULL, NULL}};
+static const luaL_Reg db_methods[] = {{"records", db_records},
+                                      {"put", db_put},
+                                      {"export", db_export},
+                                      {"import", db_import},
+                                      {"close", db_close_now},
+                                      {"merge", db_merge},
+                                      {NULL, NULL}};
 static const char *const db_fields[] = {"path", "read_only", NULL};
 const BindClass bind_db_class = {
     .name = "moonloop.db",
