@@ -86,6 +86,15 @@ void ml_workspace_release(void); /* gives the calling thread's blocks back */
  * is remembered for messages. */
 void ml_workspace_set_limit(uint64_t bytes);
 uint64_t ml_workspace_refused(void); /* bytes of the last refusal, 0: none */
+/* From now on each buffer lies between pages that nobody may touch (on), or not. Not while a
+ * kernel runs. */
+void ml_workspace_guard(bool on);
+/* Whether an address lies in a guarded buffer or the pages beside it: how far behind its
+ * first byte, and the bytes it has. May be called in a signal handler. */
+bool ml_workspace_at(uintptr_t at, int64_t *byte, int64_t *bytes);
+/* Whether one that was given back since the last call was written beside its bytes, where no
+ * page begins. */
+bool ml_workspace_spilled(int64_t *byte, int64_t *bytes);
 
 /* ---- parallel loops (7.5), imported by generated code. The function of a loop executes the
  * iterations lo, lo + step, ... below hi; 0, or the number of the assertion that failed. */

@@ -9,7 +9,7 @@
  * of them, and a panel that would fit falls out. Source: lowering-and-codegen 7.6.
  */
 #define _GNU_SOURCE /* NOLINT: MAP_ANONYMOUS, madvise */
-#include "moonloop/codegen/runtime/runtime.h"
+#include "moonloop/codegen/runtime/guarded.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,6 +36,7 @@ static _Thread_local unsigned n_unused, colour;
 static _Thread_local bool
     watched; /* a key sees to it that the thread's blocks go with it */
 static _Atomic uint64_t limit, held, refused;
+static _Atomic bool guards;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 
@@ -50,16 +51,33 @@ uint64_t ml_workspace_refused(void)
     return atomic_load(&refused);
 }
 
+void ml_workspace_guard(bool on)
+{
+    atomic_store(&guards, on);
+}
+
+static void unmap(void *p, size_t n)
+{
+    munmap(p, n);
+    atomic_fetch_sub(&held, n);
+}
+
 static void give_back(Block *b)
 {
-    size_t n = b->mapped;
+    unmap(b, b->mapped);
+}
 
-    munmap(b, n);
-    atomic_fetch_sub(&held, n);
+static void release_guarded(void)
+{
+    size_t n;
+
+    for (void *p; (p = ml_guarded_drop(&n)) != NULL;)
+        unmap(p, n);
 }
 
 void ml_workspace_release(void)
 {
+    release_guarded();
     while (unused) {
         Block *b = unused;
 
@@ -110,7 +128,7 @@ static Block *align_pages(char *at, size_t n)
 }
 
 /* NULL: over the limit, or the system has none. */
-static Block *map_pages(size_t n, bool aligned)
+static void *map_pages(size_t n, bool aligned)
 {
     uint64_t cap = atomic_load(&limit), before = atomic_fetch_add(&held, n);
     void *b = MAP_FAILED;
@@ -140,8 +158,10 @@ static Block *map_units(size_t need, size_t unit)
 /* Huge pages where the limit leaves room for them. */
 static Block *map_block(size_t need)
 {
-    Block *b = need >= HUGE_FROM ? map_units(need, HUGE_PAGE) : NULL;
+    Block *b;
 
+    release_guarded(); /* of a run before */
+    b = need >= HUGE_FROM ? map_units(need, HUGE_PAGE) : NULL;
     if (b == NULL)
         b = map_units(need, PAGE);
     if (b == NULL && unused) { /* what is kept for later counts too */
@@ -149,6 +169,40 @@ static Block *map_block(size_t need)
         b = map_units(need, PAGE);
     }
     return b;
+}
+
+/* The thread's blocks go with it. */
+static void watch_end(void)
+{
+    if (watched)
+        return;
+    pthread_once(&once, make_key);
+    watched = pthread_setspecific(key, &watched) == 0;
+}
+
+static void *take_guarded(size_t bytes, size_t align)
+{
+    void *p = ml_guarded_take(bytes, align), *map;
+    size_t n = ml_guarded_room(bytes, align);
+
+    if (p)
+        return p;
+    map = map_pages(n, false);
+    if (map == NULL) { /* what is kept for later counts too */
+        ml_workspace_release();
+        map = map_pages(n, false);
+    }
+    return map ? ml_guarded_make(map, n, bytes, align) : NULL;
+}
+
+static void free_guarded(void *p)
+{
+    size_t n;
+    void *map = ml_guarded_free(p, &n);
+
+    if (map)
+        unmap(map, n);
+    watch_end();
 }
 
 void *ml_workspace_alloc(int64_t bytes, int64_t align)
@@ -164,9 +218,14 @@ void *ml_workspace_alloc(int64_t bytes, int64_t align)
     if (bytes >= BIG && PAGE % own == 0)
         a = PAGE;
     if (bytes >= 0 && (uint64_t)bytes <= (uint64_t)1 << 48 && own <= (size_t)1 << 32) {
+        bool guarded = atomic_load(&guards);
+        void *p = guarded ? take_guarded((size_t)bytes, own) : NULL;
+
+        if (p)
+            return p;
         need = sizeof(Block *) + (size_t)bytes + a + (size_t)COLOURS * LINE;
-        b = take_unused(need);
-        if (b == NULL)
+        b = guarded ? NULL : take_unused(need);
+        if (b == NULL && !guarded)
             b = map_block(need);
     }
     if (b == NULL) {
@@ -186,15 +245,16 @@ void ml_workspace_free(void *p)
 
     if (p == NULL)
         return;
+    if (atomic_load(&guards)) {
+        free_guarded(p);
+        return;
+    }
     b = ((Block **)p)[-1];
     if (n_unused >= MAX_UNUSED) {
         give_back(b);
         return;
     }
-    if (!watched) {
-        pthread_once(&once, make_key);
-        watched = pthread_setspecific(key, b) == 0;
-    }
+    watch_end();
     b->next = unused;
     unused = b;
     n_unused++;

@@ -39,7 +39,8 @@ typedef struct ml_FaultReport {
     int32_t signal, detail; /* and si_code */
     int32_t argument;       /* whose mapping the address lies in or beside; -1 */
     int32_t stack;          /* 1: the address is where the stack pointer is */
-    int64_t byte;           /* address less the argument's data */
+    int64_t byte;           /* address less the argument's data, or that of the workspace */
+    int64_t workspace;      /* bytes of the buffer there, in or beside which it lies; -1 */
     int64_t offset;         /* program counter less the body's address */
     uint64_t address;
 } ml_FaultReport;

@@ -90,7 +90,8 @@ static Machine machine_of(const void *context)
 /* Only calls that are allowed in a handler. */
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
-    ml_FaultReport r = {.signal = sig, .detail = info->si_code, .argument = -1};
+    ml_FaultReport r = {
+        .signal = sig, .detail = info->si_code, .argument = -1, .workspace = -1};
     uintptr_t at = (uintptr_t)info->si_addr;
     Machine m = machine_of(context);
     uint8_t room[sizeof r];
@@ -107,6 +108,8 @@ static void on_fault(int sig, siginfo_t *info, void *context)
             r.argument = (int32_t)k;
             r.byte = (int64_t)(at - watch.arg[k].data);
         }
+    if (r.argument < 0 && !ml_workspace_at(at, &r.byte, &r.workspace))
+        r.workspace = -1;
     memcpy(room, &r, sizeof r);
     ml_frame_send(watch.fd, 0, ML_FRAME_FAULT, &p, NULL, 0);
     _exit(111);
@@ -265,6 +268,19 @@ static bool verify(Runner *ru, const ml_WorkSet *s, const ml_Mapped *v, uint32_t
     return true;
 }
 
+/* No buffer of the workspace was written between its end and the guard page. */
+static bool no_spill(Runner *ru, ml_JobResult *r)
+{
+    int64_t byte, bytes;
+
+    return !ml_workspace_spilled(&byte, &bytes) ||
+           fail(r, ML_E_WORKER_CRASHED, "verify",
+                ml_format(ru->cx,
+                          "byte %lld of a buffer of the workspace was written, it "
+                          "has %lld",
+                          (long long)byte, (long long)bytes));
+}
+
 static bool run_checked(Runner *ru, const ml_WorkSet *s, const ml_RunJob *q,
                         const ml_Kernel *kernel, ml_Word *words, uintptr_t body,
                         ml_JobResult *r)
@@ -281,10 +297,14 @@ static bool run_checked(Runner *ru, const ml_WorkSet *s, const ml_RunJob *q,
 
         watch_args(v, s->n, body);
         point_words(words, q, v);
+        ml_workspace_release();
+        ml_workspace_guard(true);
         status = kernel->fn(kernel->words);
+        ml_workspace_guard(false);
         r->run_seconds = ml_clock() - t;
         tell_alive(ru);
-        ok = status_ok(ru, r, status, "run") && verify(ru, s, v, q->want, r);
+        ok = status_ok(ru, r, status, "run") && no_spill(ru, r) &&
+             verify(ru, s, v, q->want, r);
     }
     for (uint32_t k = 0; k < s->n; k++)
         ml_set_unmap(&v[k]);

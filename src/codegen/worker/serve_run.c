@@ -111,6 +111,9 @@ static void explain_fault(ml_ServerJob *w, const ml_FaultReport *f)
         ml_text_fmt(&t, ", line %u of the program", w->r.line);
     if (memory && f->argument >= 0)
         explain_access(w, f, &t);
+    else if (memory && f->workspace >= 0)
+        ml_text_fmt(&t, ": access at byte %lld of a buffer of the workspace, it has %lld",
+                    (long long)f->byte, (long long)f->workspace);
     else if (memory && f->stack)
         ml_text_add(&t, ": the stack is full");
     else if (memory)
@@ -175,7 +178,7 @@ static bool wait_answer(ml_ServerJob *w, double limit, ml_Frame *f)
 static bool take_fault(ml_ServerJob *w, const ml_Frame *f)
 {
     ml_Unpack u = {.v = f->body.v, .n = f->body.n};
-    ml_FaultReport report = {.argument = -1};
+    ml_FaultReport report = {.argument = -1, .workspace = -1};
     const void *v = ml_unpack_bytes(&u, sizeof report);
 
     if (v)

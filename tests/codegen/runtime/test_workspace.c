@@ -186,6 +186,76 @@ static void released_blocks_count_no_longer(void **state)
     ml_workspace_free(p);
 }
 
+/* ---------------------------------------------------------------- guard pages */
+
+static void guarded_buffers_are_aligned_known_and_kept(void **state)
+{
+    static const int64_t sizes[] = {0, 1, 64, 65, 4095, 4096, 4097, 100000, MB};
+    int64_t byte, bytes;
+
+    (void)state;
+    ml_workspace_guard(true);
+    for (size_t k = 0; k < ML_COUNT(sizes); k++)
+        for (int64_t align = 1; align <= 1 << 16; align *= 4) {
+            uint8_t *p = take(sizes[k], align), *q = take(sizes[k], align);
+
+            assert_int_equal((uintptr_t)p % 64, 0);
+            assert_int_equal((uintptr_t)p % (uintptr_t)align, 0);
+            assert_true(p + sizes[k] <= q || q + sizes[k] <= p);
+            assert_true(ml_workspace_at((uintptr_t)p + (uintptr_t)sizes[k], &byte, &bytes));
+            assert_int_equal(byte, sizes[k]);
+            assert_int_equal(bytes, sizes[k]);
+            ml_workspace_free(p);
+            assert_ptr_equal(take(sizes[k], align), p);
+            ml_workspace_free(q);
+            ml_workspace_free(p);
+        }
+    assert_false(ml_workspace_spilled(&byte, &bytes));
+    ml_workspace_release();
+    assert_false(ml_workspace_at((uintptr_t)&byte, &byte, &bytes));
+    ml_workspace_guard(false);
+}
+
+static void what_is_written_beside_a_guarded_buffer_is_told(void **state)
+{
+    int64_t byte, bytes;
+    uint8_t *p;
+
+    (void)state;
+    ml_workspace_guard(true);
+    p = take(100, 64);
+    p[100] = 1;
+    ml_workspace_free(p);
+    assert_true(ml_workspace_spilled(&byte, &bytes));
+    assert_int_equal(byte, 100);
+    assert_int_equal(bytes, 100);
+    assert_false(ml_workspace_spilled(&byte, &bytes)); /* told once */
+    p = take(100, 64);
+    p[-3] = 1;
+    ml_workspace_free(p);
+    assert_true(ml_workspace_spilled(&byte, &bytes));
+    assert_int_equal(byte, -3);
+    ml_workspace_guard(false);
+}
+
+static void guarded_buffers_count_for_the_limit(void **state)
+{
+    void *p;
+
+    (void)state;
+    ml_workspace_set_limit(8 * MB);
+    ml_workspace_guard(true);
+    p = take(3 * MB, 64);
+    assert_null(ml_workspace_alloc(6 * MB, 64));
+    assert_int_equal(ml_workspace_refused(), 6 * MB);
+    ml_workspace_free(p);
+    p = take(6 * MB, 64); /* what lies unused makes way */
+    ml_workspace_free(p);
+    ml_workspace_guard(false);
+    p = take(6 * MB, 64);
+    ml_workspace_free(p);
+}
+
 /* ---------------------------------------------------------------- threads */
 
 static char no_memory[] = "no memory", shared[] = "shared";
@@ -268,6 +338,9 @@ int main(void)
         TEST(a_buffer_of_negative_extent_is_empty),
         TEST(sizes_that_no_memory_has_are_refused),
         TEST(released_blocks_count_no_longer),
+        TEST(guarded_buffers_are_aligned_known_and_kept),
+        TEST(what_is_written_beside_a_guarded_buffer_is_told),
+        TEST(guarded_buffers_count_for_the_limit),
         TEST(threads_have_blocks_of_their_own_that_end_with_them),
         TEST(a_block_may_be_freed_by_another_thread),
     };

@@ -361,6 +361,35 @@ static void a_write_between_buffer_and_guard_page_is_found(void **state)
     assert_int_equal(x->r.bad_arg, 1);
 }
 
+#define WORKSPACE(from, to, n)                                                             \
+    "@T.prim_func\n"                                                                       \
+    "def f(A: T.Buffer((256,), \"float32\"), C: T.Buffer((256,), \"float32\")):\n"         \
+    "    B = T.alloc_buffer((" n ",), \"float32\")\n"                                      \
+    "    for i in range(" from ", " to "):\n"                                              \
+    "        B[i] = A[i % 256]\n"                                                          \
+    "    for i in range(256):\n"                                                           \
+    "        C[i] = B[i]\n"
+
+static void an_access_beside_the_workspace_is_told(void **state)
+{
+    Fix *x = *state;
+    ml_Job j;
+
+    NEED_WORKER();
+    make_set(x, 256, NULL);
+    j = job_of(x, WORKSPACE("0", "65552", "65536"), CHECK);
+    fails(x, &j, ML_E_WORKER_CRASHED, "run",
+          "SIGSEGV, line 5 of the program: access at byte 262144 of a buffer of the "
+          "workspace, it has 262144");
+    j = job_of(x, WORKSPACE("-2000", "65536", "65536"), CHECK);
+    fails(x, &j, ML_E_WORKER_CRASHED, "run", "of a buffer of the workspace, it has 262144");
+    j = job_of(x, WORKSPACE("0", "65542", "65541"), CHECK); /* no page begins there */
+    fails(x, &j, ML_E_WORKER_CRASHED, "verify",
+          "byte 262164 of a buffer of the workspace was written, it has 262164");
+    succeeds(x, WORKSPACE("0", "65541", "65541"), CHECK);
+    succeeds(x, WORKSPACE("0", "65541", "65541"), CHECK | ML_WANT_TIMES);
+}
+
 static void a_wild_address_and_a_division_by_zero_are_told(void **state)
 {
     Fix *x = *state;
@@ -902,6 +931,7 @@ int main(void)
         TEST(a_read_far_outside_is_told_with_line_buffer_and_element),
         TEST(a_write_in_front_of_a_buffer_crashes_too),
         TEST(a_write_between_buffer_and_guard_page_is_found),
+        TEST(an_access_beside_the_workspace_is_told),
         TEST(a_wild_address_and_a_division_by_zero_are_told),
         TEST(a_crash_in_a_parallel_loop_is_told_once),
         TEST(an_endless_loop_ends_at_its_limit),
