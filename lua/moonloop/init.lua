@@ -271,7 +271,13 @@ moon.tensor = setmetatable({ load = core.tensor_load }, {
 
 -- ---- tuning
 
-function moon.tune(program, opts) return moon.tuning.run(program, opts) end
+moon.tune = setmetatable({
+    rule = function(rule) return moon.space.add_rule(rule) end,
+    space = function(given) return moon.space.define(given) end,
+}, {
+    __call = function(_, program, opts) return moon.tuning.run(program, opts) end,
+    __name = "moonloop.tune",
+})
 function moon.tune_all(what, opts) return moon.tuning.run_all(what, opts) end
 function moon.draft(program, opts) return moon.tuning.draft(program, opts) end
 function moon.db(path) return moon.tuning.db(path) end

@@ -51,4 +51,85 @@ function space.sketches(program, opts)
     return list
 end
 
+-- ---- named spaces
+
+local rules = core.load("rule")(moon, core)
+core.rules = rules -- for families that give rules
+
+local named = {
+    ["post-order-apply"] = { name = "post-order-apply", sketches = rules.post_order {} },
+    ["stock"] = space, -- the families alone
+}
+
+-- The families, and what a person's own rules add to the sketches of stock ones.
+local function with_own(program, opts)
+    local list = space.sketches(program, opts)
+    local plain = rules.post_order { rules = rules.kinds.rules[rules.kind(opts)](rules) }(program, opts)
+    local more = rules.post_order {}(program, opts)
+    local seen = {}
+    for _, x in ipairs(plain) do seen[rules.generator.signature(x)] = true end
+    for _, x in ipairs(more) do
+        if not seen[rules.generator.signature(x)] then list[#list + 1] = x end
+    end
+    for _, x in ipairs(more.refused) do list.refused[#list.refused + 1] = x end
+    list.failures, list.warnings = more.failures, more.warnings
+    return list
+end
+
+-- The space of that name; nil: the usual one.
+function space.find(name)
+    if name == nil or name == "default" or name == space.name then
+        return not rules.has_own() and space or { name = space.name .. "+rules", sketches = with_own }
+    end
+    return named[name] or core.fail("unknown-name",
+        ("tune: no space is named '%s'; there are %s"):format(name, table.concat(space.names(), ", ")))
+end
+
+function space.names()
+    local list = { "default", space.name }
+    for name in pairs(named) do list[#list + 1] = name end
+    table.sort(list)
+    return list
+end
+
+function space.add_rule(rule) return rules.add(rule) end
+
+local fields = { name = "string?", rules = "table?", postprocs = "table?", mutators = "table?", filter = "function?",
+    kind = "string?", schedule = "function?", union = "table?", target = "any", seconds = "number?" }
+
+-- moon.tune.space{name=, ...}: by rules (rules=, postprocs=, mutators=, filter=, kind=, target=), by a function
+-- (schedule=), or of other spaces (union=, names and spaces). With a name it is found by it.
+function space.define(given)
+    core.want(given, "table", "space")
+    for k, v in pairs(given) do
+        if not fields[k] then core.fail("bad-argument", "space: no field is named " .. tostring(k)) end
+        if fields[k] ~= "any" then core.want(v, fields[k], "space: " .. k) end
+    end
+    if given.schedule and given.union then core.fail("bad-argument", "space: either schedule or union, not both") end
+    if (given.schedule or given.union) and (given.rules or given.filter) then
+        core.fail("bad-argument", "space: rules and filter go with neither schedule nor union")
+    end
+    for _, name in ipairs { "default", "stock", "post-order-apply", space.name } do
+        if given.name == name then core.fail("bad-argument", "space: '" .. name .. "' is the name of a stock space") end
+    end
+    local make
+    if given.union then
+        local members = {}
+        for k, x in ipairs(given.union) do
+            if type(x) == "string" then x = space.find(x) end
+            if type(x) ~= "table" or type(x.sketches) ~= "function" then
+                core.fail("bad-argument", ("space: union is a list of spaces and names; %d is a %s"):format(k, type(x)))
+            end
+            members[k] = x
+        end
+        if #members == 0 then core.fail("bad-argument", "space: union is empty") end
+        make = rules.union(members)
+    else
+        make = given.schedule and rules.schedule_fn(given) or rules.post_order(given)
+    end
+    local made = { name = given.name or "user", sketches = make }
+    if given.name then named[given.name] = made end
+    return made
+end
+
 return space

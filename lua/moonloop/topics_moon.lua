@@ -143,7 +143,7 @@ topic("moon.target(text or table)", "a target from its text", "llvm, llvm -mcpu=
 
 -- ---- tuning
 topic("moon.tune(program [, opts])", "search for a fast schedule by measuring", [[
-Gives what :tune tells with --json (:help facts lists the names; among them best_seconds, flop_rate, state, spent and failed by phase), and best (a record), schedule() (its steps applied), records. opts: trials (64), seconds, seed, space (a function that gives sketches), db, threads, fresh (take nothing from the database), with (a strategy: :help tune), model (what scores candidates: xgb, analytic, random), progress and on_record (called with news).]],
+Gives what :tune tells with --json (:help facts lists the names; among them best_seconds, flop_rate, state, spent and failed by phase), and best (a record), schedule() (its steps applied), records. opts: trials (64), seconds, seed, space (a name, what moon.tune.space gives, or a function that gives sketches), db, threads, fresh (take nothing from the database), with (a strategy: :help tune), model (what scores candidates: xgb, analytic, random), progress and on_record (called with news).]],
     [[
 local r = moon.tune(s, {trials = 1, db = ":memory:"})
 print(#r.records, r.state)]])
@@ -152,6 +152,18 @@ programs: a module (each function is a task), a program, or a list of them and o
     [[
 local r = moon.tune_all({s, {workload = moon.workload.matmul(8, 8, 8), weight = 3}}, {trials = 2, db = ":memory:"})
 print(r.done, #r.tasks)]])
+topic("moon.tune.rule{name =, apply =, ...}", "a schedule rule of one's own, between those that make design spaces", [[
+apply: a function of a schedule and a block that gives the schedule, a list of schedules, or nothing (as it is now). before, after: a stock rule by name, else it is the first; kinds: of targets; seconds: at most for one block (2); key: it is asked only by blocks whose annotation schedule_rule names it, on targets with this key. Without apply the rule of that name is taken away. A rule that fails is named, and the search goes on without it. What it adds is searched beside the usual sketches.]],
+    [[
+moon.tune.rule{name = "twos", apply = function(s, block)
+    if s:get(block).name == "C" then s:split(s:get_loops(block)[1], {moon.auto, 2}) end
+end}
+moon.tune.rule{name = "twos"}]])
+topic("moon.tune.space{name =, ...}", "a design space of one's own", [[
+By rules: rules, postprocs, mutators (lists of names, of {name, options}, of tables with name and apply), filter (a function of a schedule and a block), target, kind; what is left out is the target's. By a function: schedule, which gives nothing, a schedule or a list. Of others: union, a list of spaces and names. moon.tune takes what is given back, or its name, as the option space; so does :tune --space.]],
+    [[
+local space = moon.tune.space{schedule = function(s) s:parallel("i") end}
+print(#space.sketches(moon.workload.matmul(8, 8, 8)))]])
 topic("moon.draft(program [, opts])", "a schedule from rules alone, nothing is measured", "The first one that moon.tune would try.",
     [[print(#moon.draft(moon.workload.matmul(64, 64, 64)):trace() > 0)]])
 topic("moon.apply_best(program, db [, opts])", "the program with the best record of a database applied", "db: a database or its path; opts: target. Without a record unknown-name is raised.",
@@ -167,6 +179,11 @@ topic("moon.space.sketches(program [, opts])", "the schedules that a search star
     [[for _, k in ipairs(moon.space.sketches(moon.workload.matmul(64, 64, 64))) do print(k.name) end]])
 topic("moon.space.name", "the name under which records of this design space are kept", "", [[print(moon.space.name)]])
 topic("moon.space", "the rules that make design spaces: sketches", "")
+topic("moon.space.names()", "the design spaces that have a name", "", [[print(table.concat(moon.space.names(), ", "))]])
+topic("moon.space.find([name])", "the design space of that name, else the usual one", "A table with name and sketches.",
+    [[print(#moon.space.find("post-order-apply").sketches(moon.workload.matmul(64, 64, 64)))]])
+topic("moon.space.add_rule(rule)", "the function behind moon.tune.rule", "", [[moon.space.add_rule{name = "none"}]])
+topic("moon.space.define(given)", "the function behind moon.tune.space", "", [[print(moon.space.define{kind = "llvm"}.name)]])
 topic("moon.tuning", "the parts of a search, for programs that turn it themselves", "moon.tune, moon.draft, moon.db and moon.apply_best are its usual form.")
 topic("moon.tuning.run(program [, opts])", "the function behind moon.tune", "", [[print(#moon.tuning.run(s, {trials = 1, db = ":memory:"}).records)]])
 topic("moon.tuning.search(program [, opts])", "a search that was not started: a tuner", "Gives also the list of sketches. tuner:step turns it.",

@@ -46,7 +46,7 @@ print(#u == #t)]])
 topic("trace:pop()", "take the last instruction off; gives it", "", traced .. "print(t:pop().kind, #t)")
 topic("trace:become(other)", "hold what another trace holds", "trace:append works so.", traced .. "local u = moon.trace(t:json())\nu:become(t)\nprint(#u == #t)")
 topic("trace:apply(s [, opts])", "replay the steps on a schedule", [[
-The first step that does not apply raises its error; what was done before stays. opts: remove_postproc, decide (a function of the instruction and its decision that gives the one to use).]],
+The first step that does not apply raises its error; what was done before stays. opts: remove_postproc, decide (a function of the instruction and its decision that gives the one to use; nil keeps it, false draws afresh).]],
     traced .. "local other = moon.schedule(moon.workload.matmul(16, 16, 16))\nprint(pcall(t.apply, t, other))")
 
 -- ---- programs

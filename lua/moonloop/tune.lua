@@ -20,14 +20,13 @@ local function read(opts, who)
     return opts or {}
 end
 
--- space: nil, the name of one, a module with sketches(program, opts), or a function that gives the list.
+-- space: nil, the name of one, a table with sketches(program, opts), or a function that gives the list.
 local function sketches_of(program, o)
     local space = o.space
-    if space == nil or space == "default" or space == moon.space.name then space = moon.space end
+    if space == nil or type(space) == "string" then space = moon.space.find(space) end
     if type(space) ~= "function" and not (type(space) == "table" and type(space.sketches) == "function") then
-        core.fail("bad-argument", string.format("tune: space is '%s' (also called 'default'), a function that gives "
-            .. "schedules, or a table with one called sketches; not %s", moon.space.name,
-            type(space) == "string" and "'" .. space .. "'" or type(space)))
+        core.fail("bad-argument", ("tune: space is the name of one (%s), a function that gives schedules, or a table "
+            .. "with one called sketches; not a %s"):format(table.concat(moon.space.names(), ", "), type(space)))
     end
     if type(space) == "function" then
         local list = space(program, o)
@@ -80,7 +79,7 @@ end
 
 function tune.run(program, opts)
     local o = read(opts)
-    local t <close> = tune.search(program, o)
+    local t <close>, list = tune.search(program, o)
     local records = {}
     local state = "more"
     while state == "more" do
@@ -99,6 +98,8 @@ function tune.run(program, opts)
     best = out.best_record and t:record(out.best_record) or best
     -- false: reading `best` is no question for a name of before
     out.best, out.records, out.state, out.workload = best or false, records, state, name_of(program, o)
+    -- what is no sketch, or no candidate: refused while the space was made, and counted by postprocessor
+    out.refused, out.left_out = list.refused or {}, list.failures or {}
     function out.schedule()
         if not best then core.fail("unknown-name", "tune: no candidate was measured") end
         return tune.apply(program, best)
@@ -153,13 +154,27 @@ local function session_db(path)
     return db, warning
 end
 
+-- What was left out of a space by mistakes of a person's own, a line each; nil: nothing was.
+local function note_of(list)
+    local lines = {}
+    for _, x in ipairs(list.refused or {}) do
+        if x.name:find("^rule ") then
+            local why = type(x.error) == "userdata" and x.error.message or tostring(x.error)
+            lines[#lines + 1] = ("warning: %s fails at block %s and is left out: %s"):format(x.name, x.block, why)
+        end
+    end
+    for _, text in ipairs(list.warnings or {}) do lines[#lines + 1] = "warning: " .. text end
+    return #lines > 0 and table.concat(lines, "\n") or nil
+end
+
 function tune.begin(s, given)
     local opts, warning = {}, nil
     core.want(given, "table", "tune: opts")
     for k, v in pairs(given) do opts[k] = v end
     opts.db, warning = session_db(opts.db)
     if opts.threads == 0 then opts.threads = nil end
-    return tune.search(s, opts), warning
+    local t, list = tune.search(s, opts)
+    return t, warning, note_of(list)
 end
 
 -- Records that had to go to memory are what the session goes on with.

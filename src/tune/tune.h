@@ -35,6 +35,13 @@ typedef struct ml_Strategy {
 /* The k-th; the first is the usual one. NULL: there are no more. */
 const ml_Strategy *ml_strategy_at(size_t k);
 
+/* What a space does to each candidate of sketch k behind its decisions: the steps follow the
+ * mark enter_postproc. false: there is no such program. Called by whoever turns the crank. */
+typedef struct ml_TunePost {
+    bool (*fn)(ml_Schedule *s, size_t k, void *user);
+    void *user;
+} ml_TunePost;
+
 typedef struct ml_TuneOpts {
     const ml_Module *mod; /* the start version; any context */
     const char *func;     /* NULL: the only one */
@@ -43,6 +50,7 @@ typedef struct ml_TuneOpts {
     size_t n_sketches;
     const char *with;  /* name of a strategy; NULL: the usual one */
     const char *model; /* that learns (model/model.h); NULL: "xgb" */
+    ml_TunePost post;  /* fn NULL: none */
     const char *space; /* name of the design space, part of a record's key */
     ml_Target target;
     uint32_t threads; /* of parallel loops; 0: ml_threads */

@@ -331,6 +331,8 @@ int luaopen_moonloop(lua_State *L)
     bind_tune_functions(L);
     bind_tasks_functions(L);
     bind_rule_functions(L);
+    bind_view_functions(L);
+    bind_limit_functions(L);
     bind_intrin_functions(L);
     bind_reducer_functions(L);
     bind_new(L, &bind_auto_class, 1, 0);

@@ -291,13 +291,14 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
         {"--seconds", ML_OPTION_REAL, &a->seconds, DBL_MIN, DBL_MAX,
          "--seconds takes a number above 0"},
         {"--db", ML_OPTION_TEXT, &a->db, 0, 0, "--db takes a file"},
+        {"--space", ML_OPTION_TEXT, &a->space, 0, 0, "--space takes the name of one"},
         {"--fresh", ML_OPTION_FLAG, &a->fresh, 0, 0, NULL},
     };
 
     _Static_assert(ML_TUNE_MAX_TRIALS == 1000000, "the refusal says so");
     return ml_read_options(ss, w,
-                           ":tune knows --trials, --seed, --seconds, --fresh, --db and "
-                           "--background",
+                           ":tune knows --trials, --seed, --seconds, --fresh, --db, "
+                           "--space and --background",
                            OPTIONS, ML_COUNT(OPTIONS));
 }
 
@@ -395,6 +396,8 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
 
     if (warning)
         ml_tune_warn(ss, warning);
+    if (ml_host_tuner_note(ss->host))
+        ml_err_say(&ss->out, "%s", ml_host_tuner_note(ss->host));
     s = ml_tuner_status(t);
     find_amount(&sh);
     sh.live = isatty(STDERR_FILENO) && !ss->batch && !ss->json;

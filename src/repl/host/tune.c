@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 /* In the registry: the search at work, and its warning. */
-static const char SEARCH[] = "moonloop.search", WARNING[] = "moonloop.search.warning";
+static const char SEARCH[] = "moonloop.search", WARNING[] = "moonloop.search.warning",
+                  NOTE[] = "moonloop.search.note";
 
 /* name, arguments: what moon.tuning[name] gives for them. */
 static int l_tuning(lua_State *L)
@@ -46,14 +47,25 @@ ml_Tuner *ml_host_tuner_begin(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask,
     bind_set_bool(L, "fresh", ask->fresh);
     bind_set_int(L, "threads", ask->threads);
     bind_set_string(L, "db", ask->db);
+    bind_set_string(L, "space", ask->space);
     bind_set_string(L, "name", ml_schedule_name(s));
-    if (!ml_host_run(h, 3, 2, false))
+    if (!ml_host_run(h, 3, 3, false))
         return NULL;
+    lua_setfield(L, LUA_REGISTRYINDEX, NOTE);
     t = ml_lua_to_tuner(L, -2);
     *warning = lua_tostring(L, -1); /* the registry keeps both */
     lua_setfield(L, LUA_REGISTRYINDEX, WARNING);
     lua_setfield(L, LUA_REGISTRYINDEX, SEARCH);
     return t;
+}
+
+const char *ml_host_tuner_note(ml_Host *h)
+{
+    lua_getfield(h->L, LUA_REGISTRYINDEX, NOTE);
+    const char *z = lua_tostring(h->L, -1); /* the registry keeps it */
+
+    lua_pop(h->L, 1);
+    return z;
 }
 
 void ml_host_tuner_end(ml_Host *h, const char *db)

@@ -12,12 +12,16 @@ typedef struct ml_TuneAsk {
     bool fresh;
     uint32_t threads;
     const char *db; /* NULL: the usual one */
+    const char *space; /* NULL: the usual one */
 } ml_TuneAsk;
 /* A search over the focus' start version, kept by the Lua state until it is ended. NULL:
  * the error was printed. *warning: why records are kept in memory only, or NULL; lives as
  * long as the search. */
 ml_Tuner *ml_host_tuner_begin(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask,
                               const char **warning);
+/* Of the search at work: what rules of a person's own have been left out, one line each; NULL:
+ * none has. */
+const char *ml_host_tuner_note(ml_Host *h);
 void ml_host_tuner_end(ml_Host *h, const char *db);
 typedef struct ml_TasksAsk {
     int64_t trials, each, seed; /* trials 0: the usual number */

@@ -41,7 +41,7 @@ static const ml_Value *decide(const ml_Inst *in, const ml_Value *old, void *user
     if (de->d == NULL || de->d[s->at] < 0)
         return NULL;
     if (!s->tile)
-        return ml_val_int(de->tmp, de->d[s->at]);
+        return ml_val_int(de->tmp, de->d[s->at] + s->from);
     list = ML_ARRAY(de->tmp, const ml_Value *, s->n);
     for (uint32_t k = 0; k < s->n; k++)
         list[k] = ml_val_int(de->tmp, de->d[s->at + k]);
@@ -49,13 +49,13 @@ static const ml_Value *decide(const ml_Inst *in, const ml_Value *old, void *user
 }
 
 /* On a fork of the start; NULL: it is not legal. */
-static ml_Schedule *replay(ml_Tuner *t, const ml_Trace *trace, ml_DecideFn *fn, void *user,
-                           uint32_t seed)
+static ml_Schedule *replay(ml_Tuner *t, const ml_Trace *trace, bool remove_postproc,
+                           ml_DecideFn *fn, void *user, uint32_t seed)
 {
     ml_Schedule *s = ml_schedule_fork_at(t->start, 0);
 
     if (ml_schedule_seed(s, seed ? seed : 1) &&
-        ml_trace_apply(s, trace, true, fn, user, NULL))
+        ml_trace_apply(s, trace, remove_postproc, fn, user, NULL))
         return s;
     ml_schedule_unref(s);
     return NULL;
@@ -73,7 +73,9 @@ bool ml_materialise(ml_Tuner *t, const Candidate *c, Made *out)
     Decide de = {t->tmp, sk, c->d, 0};
     ml_Trace trace;
 
-    *out = (Made){.s = replay(t, &sk->trace, decide, &de, c->seed)};
+    *out = (Made){.s = replay(t, &sk->trace, true, decide, &de, c->seed)};
+    if (out->s && t->post.fn && !t->post.fn(out->s, c->sketch, t->post.user))
+        ml_made_free(out);
     if (out->s) {
         int64_t *d = ML_ARRAY(t->keep, int64_t, sk->n_numbers + 1);
 
@@ -165,7 +167,7 @@ bool ml_candidate_of_record(ml_Tuner *t, const ml_Record *r, Candidate *out, uin
     *hash = 0;
     if (r->trace && ml_trace_from_json(cx, ml_str(r->trace), &trace)) {
         found = ml_candidate_of_trace(t, &trace, out);
-        s = replay(t, &trace, NULL, NULL, 1);
+        s = replay(t, &trace, false, NULL, NULL, 1);
         *hash = s ? hash_of(s) : 0;
         ml_schedule_unref(s);
     }
@@ -189,5 +191,5 @@ bool ml_tune_apply(ml_Ctx *cx, ml_Schedule *s, const ml_Record *r)
     ml_Trace trace;
 
     return ml_trace_from_json(cx, ml_str(r->trace ? r->trace : "[[],[]]"), &trace) &&
-           ml_trace_apply(s, &trace, true, NULL, NULL, NULL);
+           ml_trace_apply(s, &trace, false, NULL, NULL, NULL);
 }

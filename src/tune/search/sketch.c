@@ -6,19 +6,20 @@
 
 /* ---------------------------------------------------------------- taking sketches over */
 
+/* What postprocessors added follows from the rest. */
 static const char *signature_of(ml_Ctx *cx, const ml_Trace *t)
 {
     const ml_Inst **insts = ML_ARRAY(cx, const ml_Inst *, t->n + 1);
-    ml_Trace bare = {t->n, insts};
+    ml_Trace bare = {0, insts};
     ml_Text json = {0};
     const char *z;
 
-    for (size_t k = 0; k < t->n; k++) {
+    while (bare.n < t->n && !ml_streq(t->insts[bare.n]->prim->kind, "EnterPostproc")) {
         ml_Inst *in = ML_NEW(cx, ml_Inst);
 
-        *in = *t->insts[k];
+        *in = *t->insts[bare.n];
         in->decision = NULL;
-        insts[k] = in;
+        insts[bare.n++] = in;
     }
     ml_trace_json(cx, &json, &bare);
     z = ml_strdup(cx, ml_str(ml_text_z(&json)));
@@ -35,8 +36,13 @@ static uint32_t list_length(const ml_TV *v)
 
 static bool read_sampling(const ml_Inst *in, size_t k, Sampling *out)
 {
-    *out = (Sampling){.inst = k, .tile = ml_streq(in->prim->kind, "SamplePerfectTile")};
-    if (out->tile)
+    *out = (Sampling){.inst = k,
+                      .tile = ml_streq(in->prim->kind, "SamplePerfectTile") ||
+                              ml_streq(in->prim->kind, "SamplePartitionedTile")};
+    if (ml_streq(in->prim->kind, "SampleComputeLocation")) {
+        out->from = -2;
+        out->n = 1;
+    } else if (out->tile)
         out->n = in->n_outputs;
     else if (ml_streq(in->prim->kind, "SampleCategorical"))
         out->n = in->n_attrs ? list_length(&in->attrs[0]) : 0;
@@ -49,7 +55,7 @@ static bool numbers_of(const Sampling *s, const ml_Value *d, int64_t *out)
     if (d == NULL)
         return false;
     if (!s->tile) {
-        *out = d->as.i;
+        *out = d->as.i - s->from;
         return d->kind == ML_VAL_INT;
     }
     if (d->kind != ML_VAL_LIST || d->n != s->n)

@@ -133,6 +133,7 @@ ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *o)
     t->seconds = o->seconds;
     t->name = ml_strdup(t->keep, ml_str(o->name ? o->name : "main"));
     t->space = ml_strdup(t->keep, ml_str(o->space ? o->space : "default"));
+    t->post = o->post;
     take_target(t, o);
     if (!take_program(t, cx, o) || !ml_sketches_take(t, cx, o->sketches, o->n_sketches) ||
         !ml_start_make(t, cx) || !make_workers(t, cx, o)) {

@@ -23,7 +23,8 @@ enum {
 typedef struct Sampling {
     size_t inst;
     bool tile;
-    uint32_t n;  /* candidates of a choice; factors of a tile */
+    int64_t from; /* what is 0 in the vector: a place begins at -2, inlined */
+    uint32_t n;   /* candidates of a choice; factors of a tile; 1 of a place: not told */
     uint32_t at; /* numbers from there on: one for a choice, n for a tile */
 } Sampling;
 
@@ -112,6 +113,7 @@ struct ml_Tuner {
     double seconds;
     Sketch *sketches;
     size_t n_sketches;
+    ml_TunePost post;
 
     ml_Db *db, *given, *own; /* given: shared, as the caller may close it; own: in memory */
     int64_t workload, after, last_seen;

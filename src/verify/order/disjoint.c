@@ -1,12 +1,12 @@
 /*
  * disjoint - whether different iterations of a loop touch different elements of a buffer.
  *
- * Four ways to show it, each sufficient: some dimensions are, in every access, the same
+ * Five ways to show it, each sufficient: some dimensions are, in every access, the same
  * expressions of the loop variable, and these determine it; each access has moved past each
  * other one, in some dimension, from one iteration to any later one; the element that is
  * touched determines the loop variable, and in the same way for all accesses (the indices
  * are an invertible map of it, the loops inside, the places in a tile and some of the loops
- * outside); or guards leave only one iteration. Source: ir-and-analysis 2.3 (several
+ * outside), or the place in memory does; or guards leave only one iteration. Source: ir-and-analysis 2.3 (several
  * writers), primitives 6.
  */
 #include "moonloop/verify/facts.h"
@@ -277,6 +277,46 @@ static bool by_guard(Disjoint *d)
     return true;
 }
 
+/* The elements by their places in memory: digits of one number, in several dimensions, are the
+ * number again, where a guarded tile has cut it so that no digit tells the loop by itself. */
+static bool by_place(Disjoint *d)
+{
+    ml_Ctx *cx = d->cx;
+    const ml_Expr *size = ml_int(cx, ML_DT_I64, ml_buffer_const_size(d->buf));
+    Disjoint line = {.cx = cx, .p = d->p, .loop = d->loop, .ar = d->ar};
+
+    if (d->buf->rank < 2 || size->as.i <= 0)
+        return false;
+    line.buf = ml_buffer_new(cx, d->buf->name, d->buf->type, &size, 1, "");
+    for (size_t k = 0; k < d->access.n; k++) {
+        const Access *a = &d->access.v[k];
+        ml_Region r = bound(d, a->block, a->region), *place = ML_NEW(cx, ml_Region);
+        ml_Range *at = ML_NEW(cx, ml_Range);
+        int64_t stride = 1;
+
+        at->min = at->extent = NULL;
+        for (size_t m = d->buf->rank; m-- > 0;) {
+            const ml_Expr *e = r.ranges[m].min;
+
+            if (!ml_is_int(r.ranges[m].extent, 1) || (e->flags & ML_X_HAS_LOAD))
+                return false;
+            e = ml_mul(cx, e, ml_int(cx, e->type, stride));
+            at->extent = r.ranges[m].extent;
+            if (at->min && !ml_promote(cx, &e, &at->min))
+                return false;
+            at->min = at->min ? ml_add(cx, e, at->min) : e;
+            stride *= d->buf->shape[m]->as.i;
+        }
+        at->min = ml_simplify(d->ar, at->min);
+        *place = (ml_Region){line.buf, at};
+        ml_push(cx, &line.access, ((Access){a->block, place, false, NULL}));
+    }
+    if (by_inverse(&line))
+        return true;
+    relax_all(&line);
+    return by_motion(&line);
+}
+
 static bool shown(Disjoint *d)
 {
     if (d->access.n == 0 ||
@@ -285,7 +325,7 @@ static bool shown(Disjoint *d)
     if (by_inverse(d)) /* the cheapest, and the common case */
         return true;
     relax_all(d);
-    return by_motion(d) || by_common_points(d) || by_guard(d);
+    return by_motion(d) || by_common_points(d) || by_guard(d) || by_place(d);
 }
 
 /* Accesses of the buffer by the blocks of the loop's scope below it; blocks inside those

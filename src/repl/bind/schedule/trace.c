@@ -247,7 +247,9 @@ static const ml_Value *decide(const ml_Inst *inst, const ml_Value *decision, voi
         d->failed = true;
         return decision;
     }
-    if (!lua_isnil(L, -1)) {
+    if (lua_isboolean(L, -1) && !lua_toboolean(L, -1)) {
+        made = NULL; /* drawn afresh */
+    } else if (!lua_isnil(L, -1)) {
         lua_pushcfunction(L, read_decision);
         lua_insert(L, -2);
         lua_pushlightuserdata(L, d);

@@ -17,7 +17,9 @@ typedef struct BindDb {
 typedef struct BindTuner {
     ml_Tuner *t;
     size_t told; /* records given so far */
-} BindTuner;     /* uservalue 1: the database */
+    lua_State *
+        post; /* where postprocessors run: the list of them is its only value; NULL: none */
+} BindTuner;  /* uservalue 1: the database; 2: the thread of post */
 
 /* ---------------------------------------------------------------- databases */
 
@@ -380,6 +382,54 @@ ml_Tuner *ml_lua_take_tuner(lua_State *L, int idx)
     return t;
 }
 
+/* Of the schedule only the function is shown, and only while it runs. */
+static bool run_post(ml_Schedule *s, size_t k, void *user)
+{
+    lua_State *L = ((BindTuner *)user)->post;
+    bool ok = true;
+
+    luaL_checkstack(L, 10, NULL);
+    if (lua_rawgeti(L, 1, (lua_Integer)k + 1) == LUA_TFUNCTION) {
+        ml_lua_push_schedule(L, ml_schedule_ref(s));
+        lua_pushvalue(L, -1);
+        lua_insert(L, 2); /* kept, to be closed */
+        ok = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_toboolean(L, -1);
+        BindSchedule *o = lua_touserdata(L, 2);
+
+        ml_schedule_unref(o->s);
+        o->s = NULL;
+    }
+    lua_settop(L, 1);
+    return ok;
+}
+
+/* The functions `post` of the sketches in the list at idx, for the tuner on top. */
+static void take_posts(lua_State *L, int idx, BindTuner *o)
+{
+    size_t n = lua_rawlen(L, idx);
+    bool any = false;
+
+    lua_createtable(L, (int)n, 0);
+    for (size_t k = 1; k <= n; k++) {
+        lua_rawgeti(L, idx, (lua_Integer)k);
+        if (lua_getfield(L, -1, "post") == LUA_TFUNCTION)
+            any = true;
+        else {
+            lua_pop(L, 1);
+            lua_pushboolean(L, false);
+        }
+        lua_rawseti(L, -3, (lua_Integer)k);
+        lua_pop(L, 1);
+    }
+    if (any) {
+        o->post = lua_newthread(L);
+        lua_sethook(o->post, NULL, 0, 0); /* Ctrl-C is for the search to see */
+        lua_setiuservalue(L, -3, 2);
+        lua_xmove(L, o->post, 1);
+    } else
+        lua_pop(L, 1);
+}
+
 /* The schedules of the list at idx (fields `schedule` and `name`) as sketches in cx. */
 static ml_Sketch *read_sketches(lua_State *L, int idx, ml_Ctx *cx, size_t *n)
 {
@@ -405,17 +455,16 @@ static ml_Sketch *read_sketches(lua_State *L, int idx, ml_Ctx *cx, size_t *n)
  * workers= tasks=}): of tasks the one that is wanted, whose program is theirs */
 static int new_tuner(lua_State *L)
 {
-    static const char *const known[] = {"trials",  "seconds", "seed",  "threads",
-                                        "db",      "name",    "space", "fresh",
-                                        "workers", "tasks",   "with",  "model",
-                                        NULL};
+    static const char *const known[] = {"trials", "seconds", "seed",  "threads", "db",
+                                        "name",   "space",   "fresh", "workers", "tasks",
+                                        "with",   "model",   NULL};
 
     lua_settop(L, 3);
     luaL_checkstack(L, 20, NULL);
     BindProgram p = bind_program(L, 1);
     const ml_Func *f = bind_program_func(L, &p, NULL);
     ml_Ctx *cx = bind_scratch(L);                                /* 4 */
-    BindTuner *o = bind_new(L, &bind_tuner_class, sizeof *o, 1); /* 5 */
+    BindTuner *o = bind_new(L, &bind_tuner_class, sizeof *o, 2); /* 5 */
     ml_TuneOpts opts = {.func = f->name, .target = ml_target_host()};
 
     ml_ctx_set_cancel(cx, bind_state(L)->interrupt);
@@ -423,6 +472,9 @@ static int new_tuner(lua_State *L)
     if (opts.mod == NULL)
         opts.mod = ml_module_new(cx, &f, 1, NULL);
     opts.sketches = read_sketches(L, 2, cx, &opts.n_sketches);
+    take_posts(L, 2, o);
+    if (o->post)
+        opts.post = (ml_TunePost){run_post, o};
     bind_options(L, 3, known);
     opts.trials = bind_opt_int(L, 3, "trials", 0);
     opts.seconds = bind_opt_number(L, 3, "seconds", 0);
@@ -642,6 +694,7 @@ static int tune_target(lua_State *L)
     bind_set_bool(L, "vnni", host.vnni);
     bind_set_bool(L, "avxvnni", strstr(host.features, "+avxvnni,") != NULL);
     bind_set_bool(L, "bf16", host.bf16);
+    bind_set_string(L, "features", host.features);
     bind_set_int(L, "cores", host.cores);
     bind_set_int(L, "threads", ml_threads(&host));
     bind_set_bool(L, "masks", host.masks);

@@ -18,5 +18,7 @@ ml_Db *ml_lua_to_db(lua_State *L, int idx);
 int bind_tune_functions(lua_State *L);
 int bind_tasks_functions(lua_State *L);
 int bind_rule_functions(lua_State *L);
+int bind_view_functions(lua_State *L);
+int bind_limit_functions(lua_State *L);
 
 #endif

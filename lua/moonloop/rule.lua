@@ -1,0 +1,246 @@
+-- rule - the registry of schedule rules, postprocessors and mutators, and spaces made of them.
+--
+-- A rule is apply(s, block, target): a list of schedules. A postprocessor is run(s): true, or false and why. Stock
+-- ones are one file each of rule/, postproc/ and mutator/, made when they are first asked for; a person's own rules
+-- stand between them (rule.add). Source: auto-scheduler 3 to 8.
+local moon, core = ...
+
+local registry = {}
+local own_rules = {} -- a person's, in the order in which they came
+local custom = {} -- theirs that a block asks for, by target key and name
+local is = core.load("rule/predicates")(moon, core)
+local kinds = core.load("rule/kinds")(moon, core)
+local generator = core.load("rule/generator")(moon, core)
+registry.is, registry.kinds, registry.generator = is, kinds, generator
+
+local stock = {
+    rule = { "apply-custom-rule", "inline-constant-scalars", "auto-inline", "add-rfactor", "multi-level-tiling",
+        "mlt-with-intrin", "mlt-wide-vector", "parallelize-vectorize-unroll", "random-compute-location",
+        "cross-thread-reduction", "auto-bind" },
+    postproc = { "disallow-dynamic-loop", "rewrite-cooperative-fetch", "rewrite-unbound-block",
+        "rewrite-parallel-vectorize-unroll", "rewrite-reduction-block", "rewrite-tensorize", "rewrite-layout",
+        "verify-gpu-code", "verify-vtcm-limit" },
+    mutator = { "tile-size", "compute-location", "unroll", "thread-binding", "parallel" },
+}
+registry.names = stock
+
+-- What the file of a stock one builds on, beside the predicates.
+local over = { ["mlt-with-intrin"] = "multi-level-tiling", ["mlt-wide-vector"] = "multi-level-tiling",
+    ["rewrite-unbound-block"] = "auto-bind" }
+local made = { rule = {}, postproc = {}, mutator = {} }
+
+-- The maker of a stock one: a function of its options and the target.
+local function maker(what, name)
+    if not made[what][name] then
+        local known = false
+        for _, n in ipairs(stock[what]) do known = known or n == name end
+        if not known then
+            core.fail("unknown-name", ("no %s is named '%s'; there are %s"):format(
+                ({ rule = "schedule rule", postproc = "postprocessor", mutator = "mutator" })[what], tostring(name),
+                table.concat(stock[what], ", ")))
+        end
+        made[what][name] = core.load(what .. "/" .. name:gsub("-", "_"))(moon, core, is,
+            over[name] and maker("rule", over[name]))
+    end
+    return made[what][name]
+end
+registry.maker = maker
+
+-- A family elsewhere gives a rule of its own, made from (moon, core, predicates, multi-level-tiling).
+function registry.define(name, load)
+    made.rule[name] = load(moon, core, is, maker("rule", "multi-level-tiling"))
+    stock.rule[#stock.rule + 1] = name
+end
+
+function registry.has(name) return made.rule[name] ~= nil end
+function registry.intrins(pattern) return moon.intrins(pattern) end
+
+function registry.has_own() return #own_rules > 0 end
+
+-- ---- lists as people write them: names, {name, opts}, functions, tables with apply or run
+
+local function entry(what, x, target)
+    if type(x) == "string" then x = { x } end
+    if type(x) == "function" then x = { apply = x, run = x, name = "a function", user = true } end
+    if type(x) ~= "table" then
+        core.fail("bad-argument", ("%s: a name, a table or a function is needed, got a %s"):format(what, type(x)))
+    end
+    if x.apply or x.run then
+        return { name = x.name or "a function", apply = x.apply, run = x.run or x.apply, user = true, seconds = x.seconds }
+    end
+    local name, opts = x[1], x[2] or {}
+    if name == "apply-custom-rule" then opts = custom end
+    local run = maker(what, name)(opts, target)
+    return { name = name, apply = run, run = run, mass = x[2] }
+end
+
+-- Those a person added that say something of this kind of target, where they say they stand; else first.
+local function with_own(list, kind)
+    for _, own in ipairs(own_rules) do
+        local fits = not own.kinds
+        for _, k in ipairs(own.kinds or {}) do fits = fits or k == kind end
+        if fits then
+            local at = own.before and 1 or own.after and #list + 1 or 2
+            for k, x in ipairs(list) do
+                local name = x.name or x[1]
+                if name == own.before then at = k break end
+                if name == own.after then at = k + 1 end
+            end
+            table.insert(list, math.min(at, #list + 1), own)
+        end
+    end
+    return list
+end
+
+function registry.default_rules(kind) return with_own(kinds.rules[kind](registry), kind) end
+
+-- moon.tune.rule{name=, apply=, before=, after=, kinds=, key=, seconds=}. The same name again takes the place of the
+-- rule; without apply it takes the rule away.
+function registry.add(rule)
+    core.want(rule, "table", "rule")
+    local known = { name = "string", apply = "function?", before = "string?", after = "string?", kinds = "table?",
+        key = "string?", seconds = "number?" }
+    for k in pairs(rule) do
+        if not known[k] then core.fail("bad-argument", "rule: no field is named " .. tostring(k)) end
+    end
+    for k, kind in pairs(known) do core.want(rule[k], kind, "rule: " .. k) end
+    if rule.before and rule.after then core.fail("bad-argument", "rule: it stands before one or after one, not both") end
+    for _, name in ipairs(stock.rule) do
+        if name == rule.name then core.fail("bad-argument", "rule: '" .. name .. "' is the name of a stock rule") end
+    end
+    for _, where in ipairs { "before", "after" } do
+        local at, found = rule[where], false
+        for _, name in ipairs(stock.rule) do found = found or name == at end
+        for _, own in ipairs(own_rules) do found = found or own.name == at end
+        if at and not found then
+            core.fail("unknown-name", ("rule: no schedule rule is named '%s'; there are %s"):format(at, table.concat(stock.rule, ", ")))
+        end
+    end
+    for _, k in ipairs(rule.kinds or {}) do
+        if not kinds.rules[k] then core.fail("unknown-name", "rule: no kind of target is named " .. tostring(k)) end
+    end
+    if rule.key then -- asked for by a block's annotation schedule_rule
+        custom[rule.key] = custom[rule.key] or {}
+        custom[rule.key][rule.name] = rule.apply
+        return
+    end
+    local kept = {}
+    for k, v in pairs(rule) do kept[k] = v end
+    kept.user = true
+    for k, own in ipairs(own_rules) do
+        if own.name == rule.name then
+            if rule.apply then own_rules[k] = kept else table.remove(own_rules, k) end
+            return
+        end
+    end
+    if rule.apply then own_rules[#own_rules + 1] = kept end
+end
+
+-- ---- spaces
+
+-- The kind of the target that opts name.
+function registry.kind(opts) return select(3, registry.target({ target = opts and opts.target }, { warnings = {} })) end
+
+-- The target that opts name, complete, and its kind.
+function registry.target(opts, list)
+    local json, target = core.tune_target()
+    local given = opts.target
+    if type(given) == "userdata" then given = { kind = given.kind } end
+    if type(given) == "string" then given = { kind = given:match("^%S+") } end
+    if given and given.kind and given.kind ~= "llvm" then target = {} end
+    for k, v in pairs(given or {}) do target[k] = v end
+    target = kinds.complete(target)
+    target.warn = function(text) list.warnings[#list.warnings + 1] = text end
+    target.refused = function(e) list.refused[#list.refused + 1] = { name = "multi-level-tiling", error = e } end
+    local kind = opts.kind or kinds.of(target)
+    if not kinds.rules[kind] then core.fail("unknown-name", "space: no kind of target is named " .. tostring(kind)) end
+    return json, target, kind
+end
+
+-- Runs the postprocessors behind the mark. Gives true, or false, the name of the one that failed, and why.
+function registry.postprocess(s, posts)
+    s:enter_postproc()
+    for _, post in ipairs(posts) do
+        local ok, fine, why
+        if post.user then
+            ok, fine, why = pcall(core.limited, post.seconds or 2, post.run, s)
+        else
+            ok, fine, why = pcall(post.run, s)
+        end
+        if not ok then
+            if type(fine) ~= "userdata" and not post.user or type(fine) == "userdata" and fine.code == "interrupted" then
+                error(fine, 0)
+            end
+            return false, post.name, type(fine) == "userdata" and fine.message or tostring(fine)
+        end
+        if fine == false then return false, post.name, why end
+    end
+    return true
+end
+
+local function add(list, schedules, posts, mutators, name)
+    for k, s in ipairs(schedules) do
+        local x = { name = ("%s %d"):format(name, k), schedule = s, posts = posts, mutators = mutators }
+        if #posts > 0 then
+            x.post = function(candidate)
+                local ok, who, why = registry.postprocess(candidate, posts)
+                if not ok then list.failures[who] = (list.failures[who] or 0) + 1 end
+                return ok, who, why
+            end
+        end
+        list[#list + 1] = x
+    end
+end
+
+local function new_list() return { refused = {}, warnings = {}, failures = {} } end
+
+-- given: {name=, rules=, postprocs=, mutators=, filter=, target=, kind=}; what is left out is the target's.
+function registry.post_order(given)
+    return function(program, opts)
+        local list = new_list()
+        local o = { target = given.target or opts and opts.target, kind = given.kind }
+        local json, target, kind = registry.target(o, list)
+        local rules, posts, mutators = {}, {}, given.mutators or kinds.mutators(kind)
+        for k, x in ipairs(given.rules or registry.default_rules(kind)) do rules[k] = entry("rule", x, target) end
+        for k, x in ipairs(given.postprocs or kinds.postprocs(kind)) do posts[k] = entry("postproc", x, target) end
+        local schedules = generator.post_order_apply(program, { rules = rules, filter = given.filter, target = target,
+            refused = function(rule, s, block, why)
+                list.refused[#list.refused + 1] = { name = "rule " .. rule.name, error = why, block = s:handle(block).name }
+            end })
+        add(list, schedules, posts, mutators, given.name or "rules")
+        list.made = generator.unique(list)
+        list.target, list.kind, list.threads = json, kind, opts and opts.threads or target.threads
+        return list
+    end
+end
+
+function registry.schedule_fn(given)
+    return function(program, opts)
+        local list = new_list()
+        local json, target = registry.target({ target = opts and opts.target, kind = "llvm" }, list)
+        local posts = {}
+        for k, x in ipairs(given.postprocs or {}) do posts[k] = entry("postproc", x, target) end
+        add(list, generator.schedule_fn(program, given.schedule, given.seconds or 10), posts, given.mutators or {},
+            given.name or "function")
+        list.made = generator.unique(list)
+        list.target, list.threads = json, opts and opts.threads or target.threads
+        return list
+    end
+end
+
+function registry.union(members)
+    return function(program, opts)
+        local list = new_list()
+        for _, member in ipairs(members) do
+            local part = member.sketches(program, opts)
+            for _, x in ipairs(part) do list[#list + 1] = x end
+            for _, x in ipairs(part.refused or {}) do list.refused[#list.refused + 1] = x end
+            for _, x in ipairs(part.warnings or {}) do list.warnings[#list.warnings + 1] = x end
+            list.target, list.threads = part.target, part.threads
+        end
+        list.made = generator.unique(list)
+        return list
+    end
+end
+
+return registry
