@@ -208,7 +208,7 @@ function registry.post_order(given)
                 list.refused[#list.refused + 1] = { name = "rule " .. rule.name, error = why, block = s:handle(block).name }
             end })
         add(list, schedules, posts, mutators, given.name or "rules")
-        list.made = generator.unique(list)
+        list.made = generator.unique(program, list)
         list.target, list.kind, list.threads = json, kind, opts and opts.threads or target.threads
         return list
     end
@@ -222,7 +222,7 @@ function registry.schedule_fn(given)
         for k, x in ipairs(given.postprocs or {}) do posts[k] = entry("postproc", x, target) end
         add(list, generator.schedule_fn(program, given.schedule, given.seconds or 10), posts, given.mutators or {},
             given.name or "function")
-        list.made = generator.unique(list)
+        list.made = generator.unique(program, list)
         list.target, list.threads = json, opts and opts.threads or target.threads
         return list
     end
@@ -238,7 +238,7 @@ function registry.union(members)
             for _, x in ipairs(part.warnings or {}) do list.warnings[#list.warnings + 1] = x end
             list.target, list.threads = part.target, part.threads
         end
-        list.made = generator.unique(list)
+        list.made = generator.unique(program, list)
         return list
     end
 end

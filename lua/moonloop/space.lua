@@ -67,9 +67,9 @@ local function with_own(program, opts)
     local plain = rules.post_order { rules = rules.kinds.rules[rules.kind(opts)](rules) }(program, opts)
     local more = rules.post_order {}(program, opts)
     local seen = {}
-    for _, x in ipairs(plain) do seen[rules.generator.signature(x)] = true end
+    for _, x in ipairs(plain) do seen[rules.generator.signature(program, x)] = true end
     for _, x in ipairs(more) do
-        if not seen[rules.generator.signature(x)] then list[#list + 1] = x end
+        if not seen[rules.generator.signature(program, x)] then list[#list + 1] = x end
     end
     for _, x in ipairs(more.refused) do list.refused[#list.refused + 1] = x end
     list.failures, list.warnings = more.failures, more.warnings
@@ -81,8 +81,9 @@ function space.find(name)
     if name == nil or name == "default" or name == space.name then
         return not rules.has_own() and space or { name = space.name .. "+rules", sketches = with_own }
     end
-    return named[name] or core.fail("unknown-name",
-        ("tune: no space is named '%s'; there are %s"):format(name, table.concat(space.names(), ", ")))
+    return named[name] or core.fail("bad-argument",
+        ("tune: space is the name of one (%s), a function that gives schedules, or a table with one called sketches; not '%s'")
+        :format(table.concat(space.names(), ", "), name))
 end
 
 function space.names()

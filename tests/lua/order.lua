@@ -136,4 +136,29 @@ test("a program is told of it, as a warning", function()
     end
 end)
 
+test("a guarded tile of fused loops touches other elements in each iteration", function()
+    local te = moon.te
+    local A = te.placeholder({ 6, 6, 8 }, "float32", "A")
+    local B = te.compute({ 6, 6, 8 }, function(i, j, k) return A(i, j, k) * 2 end, "B")
+    for _, lanes in ipairs { 64, 48, 20 } do -- 288 = 4.5 x 64 = 6 x 48 = 14.4 x 20
+        local s = moon.schedule(moon.module(te.func({ A, B })))
+        s:parallel(s:split(s:fuse(table.unpack(s:get_loops("B"))), { moon.auto, lanes })[1])
+        assert(moon.check(s).ok)
+    end
+    -- two iterations that write one element are found out all the same
+    local m = moon.parse([[
+@T.prim_func
+def main(A: T.Buffer((8, 8), "int32")):
+    for i, j in T.grid(5, 16):
+        with T.block("S"):
+            a = T.axis.spatial(8, (i * 8 + j) // 8)
+            b = T.axis.spatial(8, (i * 8 + j) % 8)
+            T.where(i * 8 + j < 48)
+            A[a, b] = a
+]])
+    local s = moon.schedule(m)
+    local ok = pcall(s.parallel, s, "i")
+    assert(not ok, "two iterations write one element")
+end)
+
 return tests

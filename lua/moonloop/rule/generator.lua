@@ -140,21 +140,30 @@ function generator.schedule_fn(program, fn, seconds)
     return got
 end
 
--- What two sketches have in common that give the same programs: where nothing is sampled the program's hash, else the
--- steps without decisions.
-function generator.signature(sketch)
-    local t, open = sketch.schedule:trace(), false
-    for k = 1, #t do open = open or t[k].decision ~= nil end
-    local post = sketch.post and "+" or ""
-    if not open then return sketch.schedule:hash() .. post end
-    return t:json():match("^(.*)%], %[%[%d+, ") .. post
+-- What two sketches have in common that give the same programs: the hashes of what they make of the start with the same
+-- draws. How the steps name their blocks is no difference.
+function generator.signature(program, sketch)
+    local parts = { sketch.post and "+" or "" }
+    local trace = sketch.schedule:trace()
+    for seed = 1, 2 do
+        local s = core.schedule(program, { seed = seed })
+        local drawn = 0
+        local ok = pcall(trace.apply, trace, s, { decide = function()
+            drawn = drawn + 1
+            return false
+        end })
+        if drawn == 0 then return sketch.schedule:hash() .. parts[1] end
+        parts[#parts + 1] = ok and s:hash() or sketch.schedule:hash()
+        parts[#parts + 1] = tostring(drawn)
+    end
+    return table.concat(parts, " ")
 end
 
 -- The list without what is there twice. Gives how many there were.
-function generator.unique(list)
+function generator.unique(program, list)
     local seen, n, kept = {}, #list, {}
     for _, x in ipairs(list) do
-        local key = generator.signature(x)
+        local key = generator.signature(program, x)
         if not seen[key] then
             seen[key] = true
             kept[#kept + 1] = x
