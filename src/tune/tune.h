@@ -135,6 +135,9 @@ ML_GIVES ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *opts);
 ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds);
 /* Raises the number of trials by n, at any time between two steps: one that was done goes on. */
 void ml_tuner_more(ml_Tuner *t, int64_t n);
+/* Paused, a step begins nothing and takes what is at work still; limits and rates do not count
+ * the time. Who waits then waits for something else: such a step may come back at once. */
+void ml_tuner_pause(ml_Tuner *t, bool on);
 /* Whether the fastest are measured again by turns once the trials are done; else the step that
  * would begin them is done. On by default. */
 void ml_tuner_turns(ml_Tuner *t, bool wanted);

@@ -357,6 +357,34 @@ static void the_fastest_five_are_measured_by_turns(void **state)
 }
 
 /* As a scheduler of several tasks does it: some trials at a time, the turns at the end. */
+static void a_paused_search_begins_nothing_and_goes_on(void **state)
+{
+    Fix *x = *state;
+    const ml_TuneStatus *s;
+    int64_t done;
+
+    NEED_WORKER();
+    x->o.trials = 40; /* several rounds of what is held back */
+    begin(x);
+    s = ml_tuner_status(x->t);
+    while (s->done < 2)
+        assert_int_equal(ml_tuner_step(x->t, x->cx, 1), ML_TUNE_MORE);
+    ml_tuner_pause(x->t, true);
+    for (int k = 0; k < 40; k++) /* what is at work still ends */
+        assert_int_equal(ml_tuner_step(x->t, x->cx, 0.05), ML_TUNE_MORE);
+    done = s->done;
+    assert_true(done < 40);
+    double elapsed = ml_tuner_status(x->t)->elapsed;
+
+    for (int k = 0; k < 20; k++)
+        assert_int_equal(ml_tuner_step(x->t, x->cx, 0.05), ML_TUNE_MORE);
+    assert_int_equal(s->done, done);
+    assert_true(ml_tuner_status(x->t)->elapsed == elapsed);
+    ml_tuner_pause(x->t, false);
+    assert_int_equal(run(x), ML_TUNE_DONE);
+    assert_int_equal(s->done, 40);
+}
+
 static void a_search_that_is_done_goes_on_with_more(void **state)
 {
     Fix *x = *state;
@@ -567,6 +595,7 @@ int main(void)
         T(bad_requests_are_refused),
         T(a_search_measures_the_number_asked_for),
         T(the_fastest_five_are_measured_by_turns),
+        T(a_paused_search_begins_nothing_and_goes_on),
         T(a_search_that_is_done_goes_on_with_more),
         T(threads_alternate_building_and_timing),
         T(a_small_space_ends_the_search_early),

@@ -509,9 +509,9 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
     }
     if (ok && t->slice > 0 && t->slice_end <= 0)
         t->slice_end = ml_clock() + t->slice;
-    if (ok)
+    if (ok && !t->paused)
         ok = t->exclusive ? assign_exclusive(t, cx) : assign_shared(t, cx);
-    if (ok && in_work(t) == 0) {
+    if (ok && !t->paused && in_work(t) == 0) {
         bool more = wants_more(t);
 
         t->st.exhausted = t->used_up;
@@ -522,7 +522,7 @@ ml_TuneState ml_tuner_step(ml_Tuner *t, ml_Ctx *cx, double seconds)
             return more ? ML_TUNE_MORE : ML_TUNE_DONE;
         }
     }
-    if (ok && !is_idle(t)) /* else there is something to begin */
+    if (ok && !is_idle(t)) /* else there is something to begin, or it is paused */
         ok = wait_for(t, cx, seconds);
     ml_release(t->tmp, mark);
     return ok ? ML_TUNE_MORE : failed(cx);
@@ -534,6 +534,17 @@ void ml_tuner_more(ml_Tuner *t, int64_t n)
 
     t->st.total += n < 0 ? 0 : n < room ? n : room;
     t->decided = false; /* whoever comes now takes part in another contest */
+}
+
+void ml_tuner_pause(ml_Tuner *t, bool on)
+{
+    double now = ml_clock(), for_ = t->paused ? now - t->paused : 0;
+
+    t->begin += for_; /* what counts the time since then */
+    t->start_done += for_;
+    t->turns_begin += for_;
+    t->held_since += for_;
+    t->paused = on ? now : 0;
 }
 
 void ml_tuner_turns(ml_Tuner *t, bool wanted)
@@ -551,15 +562,15 @@ void ml_tuner_within(ml_Tuner *t, double seconds)
 const ml_TuneStatus *ml_tuner_status(ml_Tuner *t)
 {
     ml_TuneStatus *s = &t->st;
-    double left = (double)(s->total - s->done);
+    double left = (double)(s->total - s->done), now = t->paused ? t->paused : ml_clock();
 
-    s->elapsed = t->ready ? ml_clock() - t->begin : 0;
+    s->elapsed = t->ready ? now - t->begin : 0;
     s->rate = s->elapsed > 0 ? (double)t->records.n / s->elapsed : 0;
     s->eta = (double)NAN; /* what earlier searches measured tells nothing about now */
     if (left <= 0)
         s->eta = 0;
     else if (t->records.n > 0)
-        s->eta = left * (ml_clock() - t->start_done) / (double)t->records.n;
+        s->eta = left * (now - t->start_done) / (double)t->records.n;
     if (t->seconds > 0)
         s->eta = fmin(s->eta, fmax(0, t->seconds - s->elapsed));
     if (t->strategy->kind->show)

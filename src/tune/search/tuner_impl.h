@@ -156,6 +156,7 @@ struct ml_Tuner {
     double fastest,
         checked; /* seconds of the fastest timed here, and of its checking run */
     double begin, start_done; /* start_done: when the reference was there */
+    double paused;            /* since when; 0: it is not */
     ml_TuneStatus st;
 };
 
