@@ -283,14 +283,31 @@ verdict 'kill -9 in the middle loses no record, and a search goes on from there'
 open_terminal 'tuning in a terminal' sh || exit 0
 line "'$ml' --no-init"
 within matches '^>' && line "$mm" && within matches '^matmul v0>' && line ':tune --trials 4000 --db term.db' &&
-    within matches '^[0-9]*/4000 trials .*eta .*best [0-9.]* GFLOP/s'
-verdict 'shows where it stands on one line'
+    within matches '^tune matmul .* [0-9]*/4000 trials .*eta ' && within matches '^best [0-9.]* GFLOP/s .*record ' &&
+    within matches '^ *2 .* instead of \| with' && matches '^p pause  s stop'
+verdict 'shows its board below the line'
+keys '?' && sees 'what is at work is finished' && keys Escape && loses 'what is at work is finished' &&
+    keys f && sees 'candidate' && keys Escape && keys c && sees 'predicted against measured' && keys Escape && sees 'p pause' &&
+    keys Down Enter && sees '== trace, against rank 1' && keys q && sees 'p pause' && keys d && sees '== program, against rank 1' &&
+    keys q && sees 'p pause'
+verdict 'its keys open pages, and the search goes on behind them'
+keys p && sees 'p go on' && matches ' paused' && keys a && sees 'branch tuned-1: ' && keys p && sees 'p pause' &&
+    loses 'branch tuned-1' && keys p && sees 'p go on'
+verdict 'p pauses and goes on, a makes a branch meanwhile'
+resize 40 12 && sees 'p go on' && within matches '^best ' && resize 120 36 && sees 'c scatter  ? help' && matches 'design$' &&
+    resize 80 24 && sees 'c scatter  ? help'
+verdict 'follows the size of its window'
+keys s
+within matches '^stopped after [0-9]* of 4000 trials' && within matches '^best .*:adopt makes it a branch' &&
+    within matches '^matmul:tuned-1 v[0-9]*> *$' && lacks 'p go on' && line ':tune --trials 4000 --db term.db' && sees 'p pause'
+verdict 's gives the prompt back, and the same line goes on'
 keys C-c
-within matches '^stopped after [0-9]* of 4000 trials' && within matches '^best .*:adopt makes it a branch' && within matches '^matmul v0> *$'
+within lacks 's stop' && within matches '^stopped after [0-9]* of 4000 trials' && within matches '^best .*:adopt makes it a branch' &&
+    within matches '^matmul:tuned-1 v[0-9]*> *$'
 verdict 'Ctrl-C gives the prompt back'
 line ':adopt'
-within matches '^branch tuned-1: ' && within matches '^matmul:tuned-1 v[0-9]*> *$'
-verdict 'a record becomes the branch tuned-1'
+within matches '^branch tuned-2: ' && within matches '^matmul:tuned-2 v[0-9]*> *$'
+verdict 'a record becomes the next branch'
 line ':open endless.py' && within matches '^endless v0>' && line ':tune --trials 3' && within matches '^tune endless ' &&
     within pgrep -P "$(child)" >/dev/null && keys C-c && within matches '^stopped after 0 of 3 trials'
 verdict 'Ctrl-C while the start version runs is told on a line of its own'

@@ -322,6 +322,11 @@ static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
     return true;
 }
 
+bool ml_tune_adopt(ml_Session *ss, ml_Ctx *cx, const ml_Record *r)
+{
+    return adopt(ss, &(Look){.cx = cx}, r);
+}
+
 bool cmd_adopt(ml_Session *ss, const ml_Words *w)
 {
     Look l;

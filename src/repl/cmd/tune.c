@@ -2,8 +2,9 @@
  * cmd_tune - :tune, a search with its progress and its end.
  *
  * A search ends by itself or by Ctrl-C; what was measured is in the database before it is
- * told here. Progress goes to standard error: at a terminal one line that is written over,
- * and a row now and then; in a pipe rows alone. Source: interaction 9, 11, 15 E.
+ * told here. At a terminal the board of the search stands below the line (tune_seen.c); one
+ * that cannot place its cursor gets a line on standard error that is written over and a row
+ * now and then, a pipe rows alone. Source: interaction 9, 11, 15 E.
  */
 #include <float.h>
 #include <math.h>
@@ -339,17 +340,21 @@ static void say_start(ml_Session *ss)
                ml_name_of(ss->focus, loop->var->uid), loop->thread.name);
 }
 
+static const char *level_of(const Show *sh)
+{
+    return ml_target_level(ml_engine_target(ml_host_engine(sh->ss->host)));
+}
+
 static void announce(Show *sh, const ml_TuneAsk *a)
 {
     ml_Text t = {0};
-    const ml_Target *target = ml_engine_target(ml_host_engine(sh->ss->host));
 
     if (!sh->ss->job) /* a job's session has said it */
         say_start(sh->ss);
 
     ml_text_fmt(&t, "tune %s  llvm %s  seed %lld  %u thread%s",
-                ml_schedule_name(sh->ss->focus), ml_target_level(target),
-                (long long)a->seed, a->threads, a->threads == 1 ? "" : "s");
+                ml_schedule_name(sh->ss->focus), level_of(sh), (long long)a->seed,
+                a->threads, a->threads == 1 ? "" : "s");
     ml_err_prose(&sh->ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }
@@ -372,6 +377,43 @@ static bool run_apart(ml_Session *ss, const ml_Words *w)
     return ml_run_apart(ss, "tune", w);
 }
 
+/* Until it is done, or the person has it stop. */
+static ml_TuneState search(Show *sh, ml_Tuner *t, ml_Ctx *cx, const ml_TuneAsk *a,
+                           bool warned)
+{
+    enum { KEYS = 30 }; /* ms that a key may have to wait */
+    ml_Session *ss = sh->ss;
+    ml_TuneState state = ML_TUNE_MORE;
+    const char *late = NULL; /* a warning that came while nothing could be printed */
+    bool fatal = ml_interrupt_fatal(false), go = true, typed;
+    ml_TuneSeen *seen =
+        ml_tune_seen_open(ss, t, level_of(sh), a->seed, a->threads, sh->amount, sh->roof);
+
+    while (state == ML_TUNE_MORE && go) {
+        state = ml_tuner_step(t, cx, seen ? KEYS * 1e-3 : 0.1);
+        const ml_TuneStatus *s = ml_tuner_status(t);
+
+        if (s->warning && !warned && seen)
+            ml_tune_seen_warn(seen, late = s->warning);
+        else if (s->warning && !warned)
+            ml_tune_warn(ss, s->warning);
+        warned = warned || s->warning != NULL;
+        if (seen)
+            go = ml_tune_seen_step(seen);
+        else
+            progress(sh, s, state != ML_TUNE_MORE);
+        ml_tell_tick(ss);
+    }
+    ml_tune_seen_close(seen);
+    if (seen && late)
+        ml_tune_warn(ss, late);
+    ml_interrupt_fatal(fatal);
+    typed = sh->live && !seen && state == ML_TUNE_CANCELLED;
+    ss->out.status |= typed; /* the ^C that was typed */
+    ml_out_clear_status(&ss->out);
+    return go ? state : ML_TUNE_CANCELLED;
+}
+
 bool cmd_tune(ml_Session *ss, const ml_Words *w)
 {
     ml_TuneAsk ask;
@@ -379,7 +421,6 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     Show sh = {.ss = ss};
     ml_TuneState state = ML_TUNE_MORE;
     const ml_TuneStatus *s;
-    bool warned = false;
 
     if (has_word(w, "--all"))
         return ml_tune_all(ss, w);
@@ -404,20 +445,8 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     sh.row_at = ml_clock();
     sh.next_row = s->done + 1 > LEAST_ROW ? s->done + 1 : LEAST_ROW;
     announce(&sh, &ask);
-    bool fatal = ml_interrupt_fatal(false);
-
-    while (state == ML_TUNE_MORE) {
-        state = ml_tuner_step(t, cx, 0.1);
-        s = ml_tuner_status(t);
-        if (s->warning && !warned && !warning)
-            ml_tune_warn(ss, s->warning);
-        warned = s->warning != NULL;
-        progress(&sh, s, state != ML_TUNE_MORE);
-        ml_tell_tick(ss);
-    }
-    ml_interrupt_fatal(fatal);
-    ss->out.status |= sh.live && state == ML_TUNE_CANCELLED; /* the ^C that was typed */
-    ml_out_clear_status(&ss->out);
+    state = search(&sh, t, cx, &ask, warning != NULL);
+    s = ml_tuner_status(t);
     if (state == ML_TUNE_FAILED)
         ml_session_ctx_error(ss, cx);
     else {
@@ -425,7 +454,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
         tell_result(&sh, s, state);
     }
     ml_ctx_unref(cx);
-    if (state == ML_TUNE_CANCELLED) {
+    if (state == ML_TUNE_CANCELLED) { /* also by a key, that is no Ctrl-C */
         ml_interrupt_answer();
         if (ss->batch)
             ss->status = 130;

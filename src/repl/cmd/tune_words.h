@@ -2,6 +2,7 @@
 #ifndef ML_REPL_CMD_TUNE_WORDS_H
 #define ML_REPL_CMD_TUNE_WORDS_H
 
+#include "moonloop/tune/tune.h"
 #include "repl/command/command.h"
 
 /* Why records are kept in memory. */
@@ -9,5 +10,18 @@ void ml_tune_warn(ml_Session *ss, const char *why);
 
 /* :tune --all */
 bool ml_tune_all(ml_Session *ss, const ml_Words *w);
+/* Makes a record of the focus a branch of it, and says so. false: an error was printed. */
+bool ml_tune_adopt(ml_Session *ss, ml_Ctx *cx, const ml_Record *r);
+
+/* ---- tune_seen.c: the board of a search at the terminal */
+typedef struct ml_TuneSeen ml_TuneSeen;
+/* NULL: there is no terminal for it. Nothing is printed until it is closed. */
+ml_TuneSeen *ml_tune_seen_open(ml_Session *ss, ml_Tuner *t, const char *target,
+                               int64_t seed, uint32_t threads, ml_Amount amount,
+                               double roof);
+/* After a step of the search; false: the person wants it to stop. */
+bool ml_tune_seen_step(ml_TuneSeen *n);
+void ml_tune_seen_warn(ml_TuneSeen *n, const char *why);
+void ml_tune_seen_close(ml_TuneSeen *n); /* NULL is fine */
 
 #endif

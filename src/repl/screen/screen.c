@@ -37,6 +37,8 @@ static struct {
     volatile sig_atomic_t open;
     int fd;
     bool mouse, registered;
+    bool below;    /* among other text, from the row of the cursor on */
+    bool returned; /* from a stop: where the cursor is now, a row begins */
     struct termios found, ours;
     Bytes enter, leave;   /* what takes the screen, also after a stop, and gives it back */
     Bytes last_row, back; /* what goes to its last row, empty, and back */
@@ -65,6 +67,8 @@ void ml_screen_restore(void)
     if (!tty.open)
         return;
     put_bytes(tty.leave.z, tty.leave.n);
+    if (tty.below && tty.writer.valid) /* the cursor rests in the last row */
+        put_bytes("\r\n", 2);
     tcsetattr(tty.fd, TCSANOW, &tty.found);
     errno = error;
 }
@@ -136,7 +140,23 @@ static void note_bytes(Bytes *to, ml_Text *t)
     ml_text_clear(t);
 }
 
-static void note_sequences(const ml_Terminal *to)
+static void note_sequences_below(const ml_Terminal *to)
+{
+    static const ml_Cap LEAVE[] = {ML_CAP_NORMAL, ML_CAP_COLORS_OFF, ML_CAP_CURSOR_ON,
+                                   ML_CAP_KEYPAD_OFF};
+    ml_Text t = {0};
+
+    ml_terminal_add(to, ML_CAP_KEYPAD_ON, 0, 0, &t);
+    ml_terminal_add(to, ML_CAP_CURSOR_OFF, 0, 0, &t);
+    note_bytes(&tty.enter, &t);
+    for (size_t k = 0; k < ML_COUNT(LEAVE); k++)
+        ml_terminal_add(to, LEAVE[k], 0, 0, &t);
+    note_bytes(&tty.leave, &t);
+    tty.last_row.n = tty.back.n = 0;
+    ml_text_free(&t);
+}
+
+static void note_sequences_whole(const ml_Terminal *to)
 {
     static const ml_Cap ENTER[] = {ML_CAP_SCREEN_ON, ML_CAP_KEYPAD_ON, ML_CAP_PASTE_ON},
                         LEAVE[] = {ML_CAP_PASTE_OFF, ML_CAP_NORMAL, ML_CAP_COLORS_OFF,
@@ -163,6 +183,14 @@ static void note_sequences(const ml_Terminal *to)
     ml_terminal_add(to, ML_CAP_RESTORE, 0, 0, &t);
     note_bytes(&tty.back, &t);
     ml_text_free(&t);
+}
+
+static void note_sequences(const ml_Terminal *to)
+{
+    if (tty.below)
+        note_sequences_below(to);
+    else
+        note_sequences_whole(to);
     tty.keys = (ml_Decoder){.n = 0};
     for (size_t k = 0; k < ML_KEYS_OF_ENTRY; k++)
         ml_decode_extra(&tty.keys, to->key[k], ml_terminal_key_name(k));
@@ -218,7 +246,8 @@ void ml_screen_theme(const ml_ThemeDef *theme)
     ml_writer_forget(&tty.writer);
 }
 
-bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text *why)
+static bool open_as(const ml_ThemeDef *theme, bool below, bool mouse, bool no_color,
+                    ml_Text *why)
 {
     const ml_Terminal *to = ml_terminal();
 
@@ -233,6 +262,7 @@ bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text
     if (!open_pipe())
         return fail(why, "cannot make a pipe");
     tty.mouse = mouse;
+    tty.below = tty.writer.among = below;
     tty.depth = no_color ? ML_DEPTH_NONE : ml_theme_depth(to->colors);
     /* as many as its entry says, whatever COLORTERM and TERM promise */
     if (tty.depth == ML_DEPTH_TRUE && to->colors < 1 << 24)
@@ -248,7 +278,9 @@ bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text
     tty.ours.c_iflag &= ~(tcflag_t)(IXON | ICRNL | INLCR | IGNCR);
     tty.ours.c_cc[VMIN] = 1;
     tty.ours.c_cc[VTIME] = 0;
-    tty.ours.c_cc[VINTR] = tty.ours.c_cc[VQUIT] = _POSIX_VDISABLE;
+    tty.ours.c_cc[VQUIT] = _POSIX_VDISABLE;
+    if (!below) /* there something runs from the beginning to the end */
+        tty.ours.c_cc[VINTR] = _POSIX_VDISABLE;
     tcsetattr(tty.fd, TCSADRAIN, &tty.ours);
     put_bytes(tty.enter.z, tty.enter.n);
     tty.open = 1;
@@ -258,6 +290,16 @@ bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text
         atexit(ml_screen_restore);
     tty.registered = true;
     return true;
+}
+
+bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text *why)
+{
+    return open_as(theme, false, mouse, no_color, why);
+}
+
+bool ml_screen_open_below(const ml_ThemeDef *theme, bool no_color, ml_Text *why)
+{
+    return open_as(theme, true, false, no_color, why);
 }
 
 void ml_screen_close(void)
@@ -280,8 +322,11 @@ bool ml_screen_show(const ml_Grid *g, bool whole)
 
     if (!tty.open)
         return false;
-    if (whole || tty.scribbled)
+    if (tty.below && whole && !tty.returned)
+        ml_writer_resized(&tty.writer, g->w, &t);
+    else if (whole || tty.scribbled)
         ml_writer_forget(&tty.writer);
+    tty.returned = false;
     tty.scribbled = 0;
     bool changed = ml_writer_show(&tty.writer, g, &tty.theme, &t);
 
@@ -344,8 +389,10 @@ bool ml_screen_changed(void)
     bool changed = false;
     char c;
 
-    while (read(tty.signals[0], &c, 1) == 1)
+    while (read(tty.signals[0], &c, 1) == 1) {
+        tty.returned = tty.returned || c == 'c';
         changed = true;
+    }
     return changed;
 }
 

@@ -12,6 +12,10 @@
 /* Opens the terminal: standard input when that is one, else /dev/tty. false: *why says in a
  * sentence why there is none, and nothing has changed. There is one at a time. */
 bool ml_screen_open(const ml_ThemeDef *theme, bool mouse, bool no_color, ml_Text *why);
+/* The same for a grid that stands below the text there is, from the cursor's row on, and
+ * stays there in the end: no mouse, and Ctrl-C is a signal. Its cursor is to be put into its
+ * last row. */
+bool ml_screen_open_below(const ml_ThemeDef *theme, bool no_color, ml_Text *why);
 /* Another theme from the next picture on. */
 void ml_screen_theme(const ml_ThemeDef *theme);
 /* Leaves the terminal as it was found. */
