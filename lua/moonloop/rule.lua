@@ -39,8 +39,9 @@ local function maker(what, name)
                 ({ rule = "schedule rule", postproc = "postprocessor", mutator = "mutator" })[what], tostring(name),
                 table.concat(stock[what], ", ")))
         end
-        made[what][name] = core.load(what .. "/" .. name:gsub("-", "_"))(moon, core, is,
-            over[name] and maker("rule", over[name]))
+        local below = over[name] and maker("rule", over[name])
+        if what == "mutator" then below = core.load("mutator/choices")(moon) end
+        made[what][name] = core.load(what .. "/" .. name:gsub("-", "_"))(moon, core, is, below)
     end
     return made[what][name]
 end
@@ -59,6 +60,13 @@ function registry.has_own() return #own_rules > 0 end
 
 -- ---- lists as people write them: names, {name, opts}, functions, tables with apply or run
 
+-- A mutator: {name=, mass=, run=}; run(trace, rand, program) gives a trace without what postprocessors did, or nil.
+-- rand(n) draws one of 0 to n - 1.
+local function mutator(x, target)
+    local name, mass, opts = x[1] or x.name, x[2] or x.mass or 1, x[3] or {}
+    return { name = name, mass = mass, run = x.run or maker("mutator", name)(opts, target) }
+end
+
 local function entry(what, x, target)
     if type(x) == "string" then x = { x } end
     if type(x) == "function" then x = { apply = x, run = x, name = "a function", user = true } end
@@ -71,7 +79,7 @@ local function entry(what, x, target)
     local name, opts = x[1], x[2] or {}
     if name == "apply-custom-rule" then opts = custom end
     local run = maker(what, name)(opts, target)
-    return { name = name, apply = run, run = run, mass = x[2] }
+    return { name = name, apply = run, run = run }
 end
 
 -- Those a person added that say something of this kind of target, where they say they stand; else first.
@@ -200,7 +208,8 @@ function registry.post_order(given)
         local list = new_list()
         local o = { target = given.target or opts and opts.target, kind = given.kind }
         local json, target, kind = registry.target(o, list)
-        local rules, posts, mutators = {}, {}, given.mutators or kinds.mutators(kind)
+        local rules, posts, mutators = {}, {}, {}
+        for k, x in ipairs(given.mutators or kinds.mutators(kind)) do mutators[k] = mutator(x, target) end
         for k, x in ipairs(given.rules or registry.default_rules(kind)) do rules[k] = entry("rule", x, target) end
         for k, x in ipairs(given.postprocs or kinds.postprocs(kind)) do posts[k] = entry("postproc", x, target) end
         local schedules = generator.post_order_apply(program, { rules = rules, filter = given.filter, target = target,

@@ -262,6 +262,75 @@ test("a space is measured by its name, and what was chosen comes back from its r
     refused("bad-argument", "test-tiles", moon.tune, p, { space = "nowhere" })
 end)
 
+-- ---- mutators
+
+local function draws(seed)
+    return function(n)
+        seed = seed * 48271 % 2147483647
+        return seed % n
+    end
+end
+
+-- By name how many traces that each mutator of the sketch has made of its own trace do replay.
+local function mutants(p, opts, lots)
+    local made = {}
+    for _, sketch in ipairs(sketches(p, opts)) do
+        for _, m in ipairs(sketch.mutators) do
+            local s = candidate(p, sketch, 5)
+            local from = (s or sketch.schedule):trace()
+            for seed = 1, lots do
+                local t = m.run(from, draws(seed + 7), p)
+                if t then
+                    assert(not t:json():find("EnterPostproc", 1, true), m.name)
+                    assert(t:json() ~= from:simplified { remove_postproc = true }:json(), m.name .. " changes nothing")
+                    made[m.name] = (made[m.name] or 0) + (pcall(t.apply, t, moon.schedule(p)) and 1 or 0)
+                end
+            end
+        end
+    end
+    return made
+end
+
+test("a mutator changes one decision, and what it makes replays", function()
+    local cpu = mutants(moon.workload.conv2d { h = 8, w = 8, ci = 4, co = 8, k = 3, s = 1, p = 1 }, nil, 6)
+    for _, name in ipairs { "tile-size", "compute-location", "unroll", "parallel" } do
+        assert((cpu[name] or 0) > 0, name .. " makes nothing on a CPU")
+    end
+    local gpu = mutants(moon.workload.softmax { m = 64, n = 128 }, { kind = "cuda", target = { kind = "cuda", arch = "sm_75" } }, 6)
+    for _, name in ipairs { "unroll", "thread-binding" } do
+        assert((gpu[name] or 0) > 0, name .. " makes nothing on a GPU")
+    end
+    local mm = mutants(moon.workload.matmul(32, 32, 32), { kind = "cuda", target = { kind = "cuda", arch = "sm_75" } }, 12)
+    assert((mm["tile-size"] or 0) > 0)
+end)
+
+test("tiles keep their product, and the innermost part its limit", function()
+    local p = moon.workload.matmul(64, 96, 128)
+    local sketch = sketches(p)[1]
+    local m = sketch.mutators[1]
+    assert(m.name == "tile-size" and m.mass == 0.9)
+    local from = sketch.schedule:trace()
+    for seed = 1, 60 do
+        local t = m.run(from, draws(seed), p)
+        for k = 1, t and #t or 0 do
+            if t[k].kind == "SamplePerfectTile" then
+                local a, b = 1, 1
+                for j, f in ipairs(t[k].decision) do a, b = a * f, b * from[k].decision[j] end
+                assert(a == b and t[k].decision[#t[k].decision] <= math.max(64, from[k].decision[#t[k].decision]))
+            end
+        end
+    end
+    local s = moon.schedule(p) -- a partitioned tile keeps what its inner part divides
+    s:split("i", s:sample_partitioned_tile("i", 4, 2, 8))
+    for seed = 1, 40 do
+        local t = m.run(s:trace(), draws(seed), p)
+        for k = 1, t and #t or 0 do
+            local d = t[k].kind == "SamplePartitionedTile" and t[k].decision
+            assert(not d or d[3] * d[4] % 8 == 0 and d[1] * d[2] * d[3] * d[4] == 64)
+        end
+    end
+end)
+
 -- ---- rules of a person's own
 
 local function with_rule(rule, fn)
