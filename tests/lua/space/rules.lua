@@ -262,6 +262,26 @@ test("a space is measured by its name, and what was chosen comes back from its r
     refused("bad-argument", "test-tiles", moon.tune, p, { space = "nowhere" })
 end)
 
+test("an operand that is free of layout is stored as it is read", function()
+    local p = moon.workload.conv2d { h = 6, w = 6, ci = 4, co = 8, k = 3, s = 1, p = 1 }
+    local free = moon.module(p:func("main"):with_attr("layout_free_buffers", { 0, 1 }))
+    local other = 0
+    for _, sketch in ipairs(sketches(free)) do
+        for seed = 1, 6 do
+            local s, why = candidate(free, sketch, seed)
+            assert(s, why)
+            assert(moon.check(s).ok, s:script())
+            local text = s:script()
+            if text:find("layout_rewrite_preproc", 1, true) then
+                -- the image is read with overlaps: it stays
+                assert(text:find("W_global", 1, true) and not text:find("X_global", 1, true), text)
+                other = other + (text:find("W_global = T.alloc_buffer((3, 3, 4, 8))", 1, true) and 0 or 1)
+            end
+        end
+    end
+    assert(other > 3, "no operand has another layout")
+end)
+
 -- ---- mutators
 
 local function draws(seed)

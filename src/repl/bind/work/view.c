@@ -6,6 +6,7 @@
 #include "repl/bind/work/tuning.h"
 
 #include "moonloop/core/arith/arith.h"
+#include "moonloop/core/arith/iter_map.h"
 #include "moonloop/core/index/index.h"
 #include "moonloop/core/walk.h"
 
@@ -124,16 +125,21 @@ static void push_strides(View *v, const ml_Region *r)
     }
 }
 
-/* {buffer=, id=, dtype=, scope=, rank=, bytes=, constant= (extents), point=, uses={by iterator},
+/* {buffer=, id=, param= (position), dtype=, scope=, rank=, bytes=, constant= (extents), point=, uses={by iterator},
  * dims=, strides=} */
 static void push_access(View *v, const ml_Region *r)
 {
     lua_State *L = v->L;
+    const ml_Func *f = ml_schedule_func(v->s);
     bool constant = true;
 
     lua_createtable(L, 0, 10);
     bind_set_string(L, "buffer", r->buffer->name);
     bind_set_int(L, "id", r->buffer->uid);
+    for (uint32_t k = 0; k < f->n_params; k++)
+        if (f->params[k].buffer == r->buffer) {
+            bind_set_int(L, "param", k);
+        }
     bind_push_dtype(L, r->buffer->type);
     lua_setfield(L, -2, "dtype");
     bind_set_string(L, "scope", r->buffer->scope.name);
@@ -253,6 +259,19 @@ static void set_iters(lua_State *L, const ml_Block *b)
     lua_setfield(L, -2, "iters");
 }
 
+static View view_of(lua_State *L, ml_Schedule *s, const ml_Block *b)
+{
+    View v = {.L = L, .s = s, .cx = bind_scratch(L), .b = b};
+
+    v.ar = ml_arith_new(v.cx);
+    ml_index_loops(v.cx, ml_schedule_program(s).index, b->tag, &v.loops);
+    for (size_t k = 0; k < v.loops.n; k++)
+        ml_arith_bind_loop(v.ar, ml_as_for(v.loops.v[k]));
+    for (uint32_t k = 0; k < b->n_iters; k++)
+        ml_subst_var(v.cx, &v.bindings, b->iters[k].var, b->iters[k].value);
+    return v;
+}
+
 /* block_view(s, block): {name=, root=, init=, guarded=, leaf=, annotations=, iters={{name=,
  * kind=, extent=, loop= that it is bound to}}, reads=, writes=, calls={by name}, select=,
  * branch=, bytes=} */
@@ -262,16 +281,10 @@ static int block_view(lua_State *L)
     const ml_Stmt *st = node_at(L, s, ML_H_BLOCK);
 
     lua_settop(L, 2);
-    View v = {.L = L, .s = s, .cx = bind_scratch(L), .b = ml_as_block(st)};
-    const ml_Block *b = v.b;
+    const ml_Block *b = ml_as_block(st);
     const ml_Index *ix = ml_schedule_program(s).index;
+    View v = view_of(L, s, b);
 
-    v.ar = ml_arith_new(v.cx);
-    ml_index_loops(v.cx, ix, b->tag, &v.loops);
-    for (size_t k = 0; k < v.loops.n; k++)
-        ml_arith_bind_loop(v.ar, ml_as_for(v.loops.v[k]));
-    for (uint32_t k = 0; k < b->n_iters; k++)
-        ml_subst_var(v.cx, &v.bindings, b->iters[k].var, b->iters[k].value);
     lua_createtable(L, 0, 14);
     bind_set_string(L, "name", ml_name_of(s, b->tag));
     bind_set_bool(L, "root", ml_index_scope(ix, b->tag) == 0);
@@ -288,6 +301,71 @@ static int block_view(lua_State *L)
     set_accesses(&v, "reads", b->reads, b->n_reads);
     set_accesses(&v, "writes", b->writes, b->n_writes);
     set_held(L, b);
+    return 1;
+}
+
+/* The place in memory of a point access, in the loops; NULL: no such. */
+static const ml_Expr *place_of(View *v, const ml_Region *r)
+{
+    const ml_Expr *place = NULL;
+    int64_t stride = 1;
+
+    if (!ml_region_is_point(r) || r->buffer->n_strides)
+        return NULL;
+    for (size_t d = r->buffer->rank; d-- > 0;) {
+        const ml_Expr *e = ml_expr_subst(v->cx, r->ranges[d].min, &v->bindings);
+
+        e = ml_mul(v->cx, e, ml_int(v->cx, e->type, stride));
+        if (place && !ml_promote(v->cx, &e, &place))
+            return NULL;
+        place = place ? ml_add(v->cx, e, place) : e;
+        if (!ml_is_const_int(r->buffer->shape[d]) ||
+            __builtin_mul_overflow(stride, r->buffer->shape[d]->as.i, &stride))
+            return NULL;
+    }
+    return place;
+}
+
+/* index_digits(s, block, k): the place that read k (from 1) touches as a sum of digits
+ * loop // lower % extent * scale, {loop= (position), lower=, extent=, scale=}, by scale from
+ * the largest; nil: it is none */
+static int index_digits(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    const ml_Block *b = ml_as_block(node_at(L, s, ML_H_BLOCK));
+    int64_t at = bind_int(L, 3, "read");
+
+    lua_settop(L, 2);
+    View v = view_of(L, s, b);
+    const ml_Expr *place = at >= 1 && at <= b->n_reads ? place_of(&v, &b->reads[at - 1]) : NULL;
+    ml_Dom *dom = ML_ARRAY(v.cx, ml_Dom, v.loops.n + 1);
+    ml_IterSum sum;
+
+    for (size_t k = 0; k < v.loops.n; k++) {
+        const ml_For *f = ml_as_for(v.loops.v[k]);
+
+        dom[k] = (ml_Dom){f->var, f->min, f->extent};
+    }
+    if (!place || !ml_iter_normalize(v.ar, place, dom, v.loops.n, &sum) ||
+        !ml_is_int(sum.base, 0))
+        return 0;
+    lua_createtable(L, (int)sum.n, 0);
+    for (size_t k = 0; k < sum.n; k++) {
+        const ml_IterDigit *d = &sum.digits[k];
+        size_t j = 0;
+
+        while (j < v.loops.n && dom[j].var != d->mark->var)
+            j++;
+        if (j == v.loops.n || !ml_is_const_int(d->lower) || !ml_is_const_int(d->extent) ||
+            !ml_is_const_int(d->scale) || !ml_is_int(d->offset, 0))
+            return 0;
+        lua_createtable(L, 0, 4);
+        bind_set_int(L, "loop", (int64_t)j + 1);
+        bind_set_int(L, "lower", d->lower->as.i);
+        bind_set_int(L, "extent", d->extent->as.i);
+        bind_set_int(L, "scale", d->scale->as.i);
+        lua_rawseti(L, -2, (lua_Integer)k + 1);
+    }
     return 1;
 }
 
@@ -360,6 +438,7 @@ static int loop_body(lua_State *L)
 int bind_view_functions(lua_State *L)
 {
     static const luaL_Reg fns[] = {{"block_view", block_view},
+                                   {"index_digits", index_digits},
                                    {"loop_type", loop_type},
                                    {"loop_body", loop_body},
                                    {NULL, NULL}};
