@@ -92,12 +92,22 @@ end
 
 -- ---- register tiles
 
+-- The axis that is cut for the threads' parts; nil: those are of the shared ones.
+local function axis_of(a, part)
+    if part == "lines" then return a.h or a.w end
+    return part == "panels" and a.v or nil
+end
+
 -- Tiles as numbers h * 10000 + w * 100 + vectors, the promising ones first: cycles of a
 -- useful multiply-add, by what is wasted, waited for and loaded.
-local function tiles_for(f, a, target, lanes, depth)
-    local n = f.iters[a.v].extent
-    local width = f.iters[a.w].extent
+-- parts: as many parts, even ones, are made of the tiles along the axis `cut`.
+local function tiles_for(f, a, target, lanes, depth, cut, parts)
+    local n, width = f.iters[a.v].extent, f.iters[a.w].extent
     local height = a.h and f.iters[a.h].extent or 1
+    local function even(nv, mw, mh)
+        local by = cut == a.v and nv * lanes or cut == a.h and mh or mw
+        return not cut or up(f.iters[cut].extent, by) // by % parts == 0
+    end
     local most = target.registers >= 32 and 28 or 12
     local list = {}
     -- pixels beside each other read the same elements of a line: few steps can be written out
@@ -111,7 +121,7 @@ local function tiles_for(f, a, target, lanes, depth)
                 local acc = rows * nv
                 -- a second line only where one is too short, or pixels below each other read other lines
                 local sense = mh == 1 or mw == width or overlap and mw == 1
-                if sense and acc <= most and acc + nv <= target.registers then
+                if sense and acc <= most and acc + nv <= target.registers and even(nv, mw, mh) then
                     local useful = (n / up(n, nv * lanes)) * (width / up(width, mw)) * (height / up(height, mh))
                     local wait = math.max(1, 10 / acc)
                     local loads = math.max(1, 0.94 + 0.35 * (rows + nv) / acc) * (overlap and mw > 1 and 1.04 or 1)
@@ -191,16 +201,21 @@ local function vectorize_copy(s, block, lanes)
 end
 
 -- how: pack (panels of weights are copied first), order ("panels": each panel with all rows;
--- "rows": rows outermost), consumer (an elementwise block computed with each tile).
+-- "rows": rows outermost), consumer (an elementwise block computed with each tile), own (the
+-- stage that pads the image, which each thread does for its part), part ("shared", "lines",
+-- "panels": what the threads' parts are).
 local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
     local b = s:get_block(name)
     local back = plain.bring_out(s, b, how.consumer, true)
     local panel = how.pack and s:cache_read(b, a.at - 1, "global")
     local loops = s:get_loops(b)
     local t = split_tiles(s, f, a, loops, tiles, lanes)
+    local cut, part = ({ lines = a.h and "ho" or "wo", panels = "jo" })[how.part], nil
+    if cut then part, t[cut] = table.unpack(s:split(t[cut], { threads, auto })) end
     local reduced, k1 = split_reduced(s, f, a, loops, tiles[1])
 
     local order = {}
+    append(order, part or false)
     add_all(order, t.shared)
     if how.order == "panels" then append(order, t.jo) end
     add_all(order, t.far)
@@ -248,7 +263,31 @@ local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
             append(outer, t.jo, t.wo)
         end
     end
-    if threads > 1 then s:parallel(#outer > 1 and s:fuse(table.unpack(outer)) or outer[1]) end
+    if how.own then
+        part = part or (#t.shared > 1 and s:fuse(table.unpack(t.shared)) or t.shared[1])
+        s:compute_at(how.own, part, true)
+        vectorize_copy(s, how.own, lanes)
+        s:parallel(part)
+    elseif threads > 1 then
+        s:parallel(#outer > 1 and s:fuse(table.unpack(outer)) or outer[1])
+    end
+end
+
+-- The stage that pads the image for the block alone, along whose lines vectors lie; nil: there is none.
+local function padding_of(s, name, a, lanes)
+    for _, p in ipairs(s:get_producers(s:get_block(name))) do
+        local f = facts.of(s, p)
+        local v = f and facts.contiguous(f)
+        local alone = v and #f.reduce == 0 and f.write.buffer == a.image.buffer and #s:get_consumers(p) == 1
+        if alone and f.iters[v].extent >= lanes then return s:get(p).name end
+    end
+end
+
+-- How threads may share the work so that each pads what it reads, which is slow where another
+-- has written it; the promising way first. More weights than image are read once.
+local function parts_of(f, a, threads)
+    if #a.shared > 0 and product(f, a.shared) % threads == 0 then return { "shared" } end
+    return a.weights.elements > 16 * a.image.elements and { "panels", "lines" } or { "lines", "panels" }
 end
 
 -- ---- the family
@@ -267,7 +306,7 @@ function conv.sketches(list, program, target, threads)
             image.prepare(s)
             others()
             how.consumer = consumer
-            tiled(s, name, f, a, tiles, lanes, target, threads, how)
+            tiled(s, name, f, a, how.tiles or tiles, lanes, target, threads, how)
         end
     end
     -- a copy pays where many tiles read it, and lines of the weights lie far apart; where they
@@ -289,6 +328,18 @@ function conv.sketches(list, program, target, threads)
     local few = bytes <= 256 << 10 and lines >= 4 * threads
     if few or (panels < 2 * threads and panels % threads ~= 0) then kinds = { by_rows, in_place, copied } end
     local own, consumer, before = { [name] = true }, plain.follower(probe, name), #list
+    local padding = threads > 1 and padding_of(probe, name, a, lanes)
+    if padding then own[padding] = true end
+    for _, part in ipairs(padding and parts_of(f, a, threads) or {}) do
+        local of_part = tiles_for(f, a, target, lanes, product(f, f.reduce), axis_of(a, part), threads)
+        local often = part == "panels" and far and product(f, a.rows) >= 3 * rows
+        for _, pack in ipairs(#of_part == 0 and {} or part ~= "panels" and { false } or { often, not often }) do
+            image.sketch(list, program, ("%s, each thread pads its own%s"):format(part, pack and ", panels copied" or ""),
+                target, threads, own, consumer, whole {
+                    order = part == "lines" and "rows" or "panels", part = part, own = padding, pack = pack, tiles = of_part })
+        end
+    end
+    if padding then own[padding] = nil end
     for _, k in ipairs(kinds) do image.sketch(list, program, k[1], target, threads, own, consumer, whole(k[2])) end
     list.known = #list > before
 end
