@@ -1,5 +1,5 @@
 #!/bin/bash
-# bench_why - the planted causes of :why-slow: named first, predicted and measured gain. To reach: 13 of 15 first,
+# bench_why - the planted causes of :why-slow: named first, predicted and measured gain. To reach: 17 of 19 first,
 # each gain within a factor of 2 of its prediction.
 set -u
 json=0

@@ -167,4 +167,60 @@ plant("repeated-work", "a stencil of a stencil, the first one inlined", function
     return s
 end)
 
+-- A convolution by rows, tiles of columns and vectors of channels; o says what is left out.
+local function convolution(o)
+    local s = schedule(workload.conv2d { h = 28, w = 28, ci = 64, co = 64, k = 3, p = 1 })
+    local pad = s:get_loops("Xp")
+    s:vectorize(pad[4])
+    s:parallel(pad[2])
+    s:split("w_1", { auto, o.tile or 7 })
+    s:split("o", { auto, 32 })
+    s:reorder("h_1", "o_0", "w_1_0", "r", "t", "c_1", "w_1_1", "o_1")
+    s:unroll("w_1_1")
+    s:vectorize("o_1")
+    if not o.serial then s:parallel("h_1") end
+    s:decompose_reduction("Y", "r")
+    return s
+end
+
+plant("few-accumulators", "convolution, one column at a time", function()
+    return convolution { tile = 1 }
+end)
+
+plant("threads-idle", "convolution, no parallel loop", function()
+    return convolution { serial = true }
+end)
+
+-- A softmax with its four stages by vectors and rows; o says what is left out.
+local function softmax(o)
+    local s = schedule(workload.softmax { m = 512, n = 1024 })
+    for _, b in ipairs { "exp", "Y" } do
+        local l = s:get_loops(b)
+        if b ~= o.scalar then s:vectorize(l[2]) end
+        s:parallel(l[1])
+    end
+    for _, b in ipairs { "max", "sum" } do
+        local l = s:get_loops(b)
+        local j = s:split(l[2], { auto, 64 })
+        if b ~= o.in_order then
+            local parts = s:rfactor(j[2], -1)
+            local row, _, lane = table.unpack(s:get_loops(parts))
+            s:vectorize(lane)
+            s:parallel(row)
+            s:parallel(s:get_loops(b)[1])
+        else
+            s:parallel(l[1])
+        end
+    end
+    return s
+end
+
+plant("no-vector", "softmax, the sum of a row one after the other", function()
+    return softmax { in_order = "sum" }
+end)
+
+plant("no-vector", "softmax, exp by elements", function()
+    return softmax { scalar = "exp" }
+end)
+
 return planted

@@ -18,7 +18,7 @@
  * cycle. */
 static const struct {
     double fma, add, load, divide; /* cycles until a result is there */
-    double math;                   /* operations of exp and the like, on a register */
+    double math; /* operations of exp and the like, on a register, unless measured */
     double integer_division;
     double loads, stores, scalar_loads, scalar_stores, issue; /* begun in a cycle */
     double element;                                           /* of a gather */
@@ -178,10 +178,23 @@ static uint32_t place_of(const ml_Buffer *b, const ml_Expr *index)
 
 static void count(Walk *w, ml_WhyIssue *i, const ml_Expr *e, bool fused);
 
+/* Operations on a register that take as long as a function of floats does on one (which is as
+ * many instructions for a single element): as it was measured, where it was. */
+static double math_ops(const Walk *w, const ml_Expr *e)
+{
+    ml_Math k = ml_math_of(e);
+    double rate = k == ML_MATHS ? 0 : w->m->math[k][e->type.bits == 64];
+    double lanes = (double)w->t->vector_bits / (e->type.bits == 64 ? 64 : 32);
+
+    if (rate > 0 && w->m->clock_measured > 0)
+        return lanes * w->m->clock_measured / rate * 2 * w->fma_ports;
+    return e->as.op->id == ML_OP_SQRT ? CORE.math / 2 : CORE.math;
+}
+
 static void count_call(Walk *w, ml_WhyIssue *i, const ml_Expr *e, double n)
 {
     if (e->as.op->family == ML_FAMILY_MATH && e->as.op->id != ML_OP_FABS) {
-        double k = e->as.op->id == ML_OP_SQRT ? CORE.math / 2 : CORE.math;
+        double k = math_ops(w, e);
 
         i->ops += k * n;
         i->math += k * n;

@@ -187,18 +187,21 @@ bool ml_why_take_init(ml_WhyTry *t, unsigned k)
 bool ml_why_parallel(ml_WhyTry *t, unsigned k)
 {
     const ml_WhyNest n = t->nest;
+    uint32_t first = 0; /* of more than one iteration */
     ml_Uid loop;
 
     for (uint32_t l = 0; l < n.n; l++)
         if (n.loop[l].kind == ML_FOR_PARALLEL)
             return false;
-    if (k > 1 || n.n == 0 || (k == 1 && n.n < 2) || !is_spatial(&n.loop[k]))
+    while (first < n.n && n.loop[first].extent == 1)
+        first++;
+    if (k > 1 || first + k >= n.n || !is_spatial(&n.loop[first]) ||
+        !is_spatial(&n.loop[first + k]))
         return false;
-    loop = n.loop[0].uid;
+    loop = n.loop[first].uid;
     if (k == 1) {
-        if (!is_spatial(&n.loop[0]) ||
-            !ml_why_call(t, "fuse(\"%s\", \"%s\")", ml_why_name(t, loop),
-                         ml_why_name(t, n.loop[1].uid)) ||
+        if (!ml_why_call(t, "fuse(\"%s\", \"%s\")", ml_why_name(t, loop),
+                         ml_why_name(t, n.loop[first + 1].uid)) ||
             t->r.n != 1)
             return false;
         loop = t->r.v[0].uid;

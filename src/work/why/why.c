@@ -292,6 +292,16 @@ static bool measure_all(Run *r, const ml_Work *now)
     return true;
 }
 
+/* The rates of the functions that the start has. false: cx's error. */
+static bool know_functions(Run *r)
+{
+    const ml_Func *start = ml_version_program(r->s, 0).mod->funcs[r->at];
+    const ml_TimingOpts *o = &r->o->timing;
+    const ml_Demand d = ml_demand_of(r->cx, start, o->sizes, o->n_sizes);
+
+    return ml_machine_math(r->cx, r->e, &d);
+}
+
 /* That of :time. false: cx's error. */
 static bool find_bound(Run *r)
 {
@@ -301,8 +311,7 @@ static bool find_bound(Run *r)
     ml_TimeBound b;
 
     out->bound = out->share = (double)NAN;
-    if (!ml_roofline_roofs(r->cx, r->e, r->s, r->at, o, &roof) ||
-        !ml_machine_math(r->cx, r->e, &roof.demand))
+    if (!ml_roofline_roofs(r->cx, r->e, r->s, r->at, o, &roof))
         return false;
     if (roof.no_peak)
         return true;
@@ -325,7 +334,7 @@ bool ml_why_run(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at, const ml_
     Run r = {.cx = cx, .e = e, .s = s, .at = at, .m = m, .o = o, .out = out};
 
     *out = (ml_Why){.schedule = ml_schedule_name(s), .version = version};
-    if (!ml_timing_may(cx, s, &w, &o->timing) || m == NULL ||
+    if (!ml_timing_may(cx, s, &w, &o->timing) || m == NULL || !know_functions(&r) ||
         !ml_why_model(cx, e, m, &w, &o->timing, &out->model) ||
         (!o->estimate && !ml_timing_run(cx, e, s, version, at, &o->timing, &out->timing)))
         return false;
