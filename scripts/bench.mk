@@ -22,6 +22,19 @@ run-bench-kernels: all
 rivals:
 	@sh scripts/install-rivals.sh '$(RIVALS_FOLDER)' $(subst $(comma), ,$(RIVALS))
 
+# Strategies of the search by turns: `make bench-tune SET=suite WITH=mutate,evolve TRIALS=64 RUNS=3 THREADS=2`; the
+# first is what the others are compared with. ROWS=GMM-2,...: these alone; LONG=1000: so many trials are what 95 %
+# means; SPACE=FILE: a file that returns the design space as a function; LINES=FILE: JSON lines.
+WITH ?= mutate,evolve,beam,greedy,random
+.PHONY: bench-tune run-bench-tune
+bench-tune:
+	@sh scripts/install-deps.sh build
+	@$(SUBMAKE) run-bench-tune
+run-bench-tune: all
+	@XDG_DATA_HOME='$(abspath $(OUT))/bench' '$(abspath $(OUT))/moonloop' --no-init --private -b tests/bench/bench_tune.lua \
+	    set='$(SET)' with='$(WITH)' trials='$(TRIALS)' runs='$(RUNS)' threads='$(THREADS)' rows='$(ROWS)' long='$(LONG)' \
+	    space='$(SPACE)' out='$(LINES)'
+
 # Candidates compiled a second, and the longest: `make bench-compile ROWS=GMM-2,SFM-0 THREADS=1 N=16`.
 .PHONY: bench-compile run-bench-compile
 bench-compile:

@@ -186,6 +186,9 @@ topic("moon.space.add_rule(rule)", "the function behind moon.tune.rule", "", [[m
 topic("moon.space.define(given)", "the function behind moon.tune.space", "", [[print(moon.space.define{kind = "llvm"}.name)]])
 topic("moon.tuning", "the parts of a search, for programs that turn it themselves", "moon.tune, moon.draft, moon.db and moon.apply_best are its usual form.")
 topic("moon.tuning.run(program [, opts])", "the function behind moon.tune", "", [[print(#moon.tuning.run(s, {trials = 1, db = ":memory:"}).records)]])
+topic("moon.tuning.begin_apart(s, opts)", "a tuner that knows nothing of other searches; :tune --compare turns several", "Its records are kept in memory.",
+    "moon.tuning.begin_apart(s, {trials = 1})\nmoon.tuning.end_apart()")
+topic("moon.tuning.end_apart()", "end all searches of moon.tuning.begin_apart", "", "moon.tuning.end_apart()")
 topic("moon.tuning.search(program [, opts])", "a search that was not started: a tuner", "Gives also the list of sketches. tuner:step turns it.",
     [[
 local t <close> = moon.tuning.search(s, {trials = 1, db = ":memory:"})

@@ -177,6 +177,25 @@ function tune.begin(s, given)
     return t, warning, note_of(list)
 end
 
+local apart = {} -- searches that are compared
+
+-- A search that knows nothing of any other: its records are kept in memory.
+function tune.begin_apart(s, given)
+    local opts = {}
+    core.want(given, "table", "tune: opts")
+    for k, v in pairs(given) do opts[k] = v end
+    opts.db = core.db(":memory:")
+    if opts.threads == 0 then opts.threads = nil end
+    local t = tune.search(s, opts)
+    apart[#apart + 1] = t
+    return t
+end
+
+function tune.end_apart()
+    for _, t in ipairs(apart) do t:close() end
+    apart = {}
+end
+
 -- Records that had to go to memory are what the session goes on with.
 function tune.finish(t, path)
     local db = t:take_db()

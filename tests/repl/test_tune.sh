@@ -36,6 +36,27 @@ typed "$mm" ':tune --trials 5 --fresh' ':tune'
 [ "$status" = 0 ] && [ "$(records "$db")" = 17 ] && grep -q '^5 of 5 trials (.*; 5 of them earlier' out
 verdict 'begins anew with --fresh, and stays so'
 
+# ---- strategies
+for with in evolve beam greedy random replay-func; do
+    typed "$mm" ":tune --trials 6 --with $with --db $TMPDIR/$with.db" && grep -q '^6 of 6 trials (' out && [ "$(records "$TMPDIR/$with.db")" = 6 ]
+    verdict "tunes with $with"
+done
+refused() { # WHAT, options of :tune
+    typed "$mm" ":tune --trials 2 $2"
+    [ "$status" != 0 ] && grep -qE "$3" err
+    verdict "$1"
+}
+refused 'a strategy that is none is refused with those that are' '--with evlove' 'no strategy is named evlove: there are .*evolve'
+refused 'several strategies without --compare are refused' '--with evolve,beam' 'several with --compare'
+refused 'a strategy that is compared with itself is refused' '--compare --with beam,beam' 'beam is there twice'
+refused 'a model that is none is refused' '--with evolve --model oracle' 'no model is named oracle'
+typed "$mm" ':tune --trials 20 --compare --with evolve,random' ':best 40 --db none.db'
+[ "$(grep -cE '^(evolve|random) +20 +[0-9.]+ +[0-9-]+ +[0-9.]+ +0$' out)" = 2 ] && grep -q '100 % ┤' out && grep -qx 'a evolve   b random' out
+verdict 'compares strategies by turns and draws their curves'
+timeout "$limit" "$ml" -b --json -e "$mm" -e ':tune --trials 5 --compare --with greedy,random' >out 2>err
+grep -q '"strategies":\[{"with":"greedy","done":5,"best_seconds":[0-9.e-]*,.*"curve":\[[^]]*\]},{"with":"random"' <(tr -d ' ' <out)
+verdict 'tells curves as data'
+
 # ---- what is done with records
 typed "$mm" ':best 3'
 [ "$status" = 0 ] && [ "$(grep -c '^ *[1-3] ' out)" = 3 ] && grep -q '^   1 .* 100.0 %' out

@@ -294,13 +294,20 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
         {"--db", ML_OPTION_TEXT, &a->db, 0, 0, "--db takes a file"},
         {"--space", ML_OPTION_TEXT, &a->space, 0, 0, "--space takes the name of one"},
         {"--fresh", ML_OPTION_FLAG, &a->fresh, 0, 0, NULL},
+        {"--with", ML_OPTION_TEXT, &a->with, 0, 0, "--with takes a strategy: :help tune"},
+        {"--model", ML_OPTION_TEXT, &a->model, 0, 0,
+         "--model takes xgb, analytic or random"},
+        {"--compare", ML_OPTION_FLAG, &a->compare, 0, 0, NULL},
     };
 
     _Static_assert(ML_TUNE_MAX_TRIALS == 1000000, "the refusal says so");
     return ml_read_options(ss, w,
                            ":tune knows --trials, --seed, --seconds, --fresh, --db, "
-                           "--space and --background",
-                           OPTIONS, ML_COUNT(OPTIONS));
+                           "--space, --with, --model, --compare, --all and --background",
+                           OPTIONS, ML_COUNT(OPTIONS)) &&
+           (a->compare || a->with == NULL || strchr(a->with, ',') == NULL ||
+            ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                             "--with takes one strategy, several with --compare"));
 }
 
 /* The function that a search begins with; NULL: none is chosen. */
@@ -377,6 +384,16 @@ static bool run_apart(ml_Session *ss, const ml_Words *w)
     return ml_run_apart(ss, "tune", w);
 }
 
+/* What a model has to say, once a session. */
+static void tell_note(ml_Session *ss, const ml_TuneStatus *s)
+{
+    static bool told;
+
+    if (s->note && !told)
+        ml_err_say(&ss->out, "note: %s", s->note);
+    told |= s->note != NULL;
+}
+
 /* Until it is done, or the person has it stop. */
 static ml_TuneState search(Show *sh, ml_Tuner *t, ml_Ctx *cx, const ml_TuneAsk *a,
                            bool warned)
@@ -398,6 +415,8 @@ static ml_TuneState search(Show *sh, ml_Tuner *t, ml_Ctx *cx, const ml_TuneAsk *
         else if (s->warning && !warned)
             ml_tune_warn(ss, s->warning);
         warned = warned || s->warning != NULL;
+        if (seen == NULL)
+            tell_note(ss, s);
         if (seen)
             go = ml_tune_seen_step(seen);
         else
@@ -405,6 +424,7 @@ static ml_TuneState search(Show *sh, ml_Tuner *t, ml_Ctx *cx, const ml_TuneAsk *
         ml_tell_tick(ss);
     }
     ml_tune_seen_close(seen);
+    tell_note(ss, ml_tuner_status(t));
     if (seen && late)
         ml_tune_warn(ss, late);
     ml_interrupt_fatal(fatal);
@@ -430,6 +450,8 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
         return run_apart(ss, w);
     if (!read_ask(ss, w, &ask) || !is_for_host(ss))
         return false;
+    if (ask.compare)
+        return ml_tune_compare(ss, &ask);
     ml_Tuner *t = ml_host_tuner_begin(ss->host, ss->focus, &ask, &warning);
     if (t == NULL)
         return false;

@@ -4,9 +4,13 @@
 
 #include "moonloop/tune/tune.h"
 #include "repl/command/command.h"
+#include "repl/host/tune.h"
 
 /* Why records are kept in memory. */
 void ml_tune_warn(ml_Session *ss, const char *why);
+
+/* :tune --compare */
+bool ml_tune_compare(ml_Session *ss, const ml_TuneAsk *ask);
 
 /* :tune --all */
 bool ml_tune_all(ml_Session *ss, const ml_Words *w);

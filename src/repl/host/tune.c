@@ -30,15 +30,11 @@ static void begin_call(lua_State *L, const char *name)
     lua_pushstring(L, name);
 }
 
-ml_Tuner *ml_host_tuner_begin(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask,
-                              const char **warning)
+/* Pushes schedule and options. */
+static void push_ask(lua_State *L, ml_Schedule *s, const ml_TuneAsk *ask)
 {
-    lua_State *L = h->L;
-    ml_Tuner *t;
-
-    begin_call(L, "begin");
     ml_lua_push_schedule(L, ml_schedule_ref(s));
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, 10);
     bind_set_int(L, "seed", ask->seed);
     if (ask->trials)
         bind_set_int(L, "trials", ask->trials);
@@ -48,7 +44,19 @@ ml_Tuner *ml_host_tuner_begin(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask,
     bind_set_int(L, "threads", ask->threads);
     bind_set_string(L, "db", ask->db);
     bind_set_string(L, "space", ask->space);
+    bind_set_string(L, "with", ask->with);
+    bind_set_string(L, "model", ask->model);
     bind_set_string(L, "name", ml_schedule_name(s));
+}
+
+ml_Tuner *ml_host_tuner_begin(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask,
+                              const char **warning)
+{
+    lua_State *L = h->L;
+    ml_Tuner *t;
+
+    begin_call(L, "begin");
+    push_ask(L, s, ask);
     if (!ml_host_run(h, 3, 3, false))
         return NULL;
     lua_setfield(L, LUA_REGISTRYINDEX, NOTE);
@@ -77,6 +85,26 @@ void ml_host_tuner_end(ml_Host *h, const char *db)
         return;
     lua_pushnil(h->L);
     lua_setfield(h->L, LUA_REGISTRYINDEX, SEARCH);
+}
+
+ml_Tuner *ml_host_tuner_apart(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask)
+{
+    lua_State *L = h->L;
+    ml_Tuner *t;
+
+    begin_call(L, "begin_apart");
+    push_ask(L, s, ask);
+    if (!ml_host_run(h, 3, 1, false))
+        return NULL;
+    t = ml_lua_to_tuner(L, -1); /* moon.tuning keeps it */
+    lua_pop(L, 1);
+    return t;
+}
+
+void ml_host_tuners_end(ml_Host *h)
+{
+    begin_call(h->L, "end_apart");
+    (void)ml_host_run(h, 1, 0, false);
 }
 
 /* Pushes what the code gives; false: the error was printed. */

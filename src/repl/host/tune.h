@@ -11,8 +11,10 @@ typedef struct ml_TuneAsk {
     double seconds;
     bool fresh;
     uint32_t threads;
-    const char *db; /* NULL: the usual one */
-    const char *space; /* NULL: the usual one */
+    const char *db;           /* NULL: the usual one */
+    const char *space;        /* NULL: the usual one */
+    const char *with, *model; /* NULL: the usual ones */
+    bool compare;             /* with is a list: "evolve,random" */
 } ml_TuneAsk;
 /* A search over the focus' start version, kept by the Lua state until it is ended. NULL:
  * the error was printed. *warning: why records are kept in memory only, or NULL; lives as
@@ -23,6 +25,10 @@ ml_Tuner *ml_host_tuner_begin(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask,
  * none has. */
 const char *ml_host_tuner_note(ml_Host *h);
 void ml_host_tuner_end(ml_Host *h, const char *db);
+/* One of several searches that know nothing of each other: its records are in memory. Kept
+ * until all are ended. */
+ml_Tuner *ml_host_tuner_apart(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask);
+void ml_host_tuners_end(ml_Host *h);
 typedef struct ml_TasksAsk {
     int64_t trials, each, seed; /* trials 0: the usual number */
     double seconds;

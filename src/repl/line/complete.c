@@ -341,6 +341,8 @@ static const struct {
     {"time", 0, "--against", NULL, "openblas"},
     {"asm ir llvm graph", 0, "--diff", ml_offer_versions, NULL},
     {"tune best adopt", 0, "--db", ml_offer_files, NULL},
+    {"tune", 0, "--with", NULL, "evolve mutate beam greedy replay-trace random replay-func"},
+    {"tune", 0, "--model", NULL, "xgb analytic random"},
     {"view", 0, "--keys", ml_offer_files, NULL},
     {"ir", 0, NULL, ml_offer_passes, NULL},
     {"show block where asm", 0, NULL, ml_offer_blocks, NULL},
