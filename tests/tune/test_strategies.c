@@ -258,6 +258,38 @@ static void what_was_measured_moves_what_is_expected(void **state)
         fail_msg("%zu, %zu, %zu, %zu of 16", good[0], good[1], good[2], good[3]);
 }
 
+/* However long a search is, it thinks of no more at once, and keeps the best that it has seen. */
+static void a_long_search_stays_within_its_bounds(void **state)
+{
+    Fix *x = *state;
+
+    begin(x, "evolve", tiled);
+    x->t->st.total = ML_TUNE_MAX_TRIALS;
+    for (uint32_t round = 0; round < 45; round++) {
+        Made made[16];
+        int n = x->t->strategy->kind->next(x->t->strategy, 16, made);
+
+        assert_int_equal(n, 16);
+        for (int k = 0; k < n; k++) {
+            uint32_t us = 100 + (uint32_t)(made[k].hash % 1000);
+
+            x->t->strategy->kind->notify(x->t->strategy, &made[k].c,
+                                         made[k].hash % 7 ? us * 1e-6 : 0);
+            ml_made_free(&made[k]);
+        }
+    }
+    Pool *p = &((Thinker *)x->t->strategy)->pool;
+    double best = 1;
+
+    ml_pool_learn(p);
+    assert_true(p->measured.n >= ML_POOL_MEASURED && p->measured.n < 45 * 16);
+    assert_true(p->points.n < 2 * ML_POOL_MOST);
+    for (size_t k = 0; k < p->measured.n; k++)
+        if (p->measured.v[k]->seconds > 0)
+            best = fmin(best, p->measured.v[k]->seconds);
+    assert_true(fabs(log2(best) - p->best) < 1e-12);
+}
+
 static void sketches_and_points_are_told(void **state)
 {
     Fix *x = *state;
@@ -334,6 +366,7 @@ int main(void)
         T(random_is_another_name_of_replay_trace),
         T(rows_of_what_is_picked_are_those_of_programs),
         T(what_was_measured_moves_what_is_expected),
+        T(a_long_search_stays_within_its_bounds),
         T(sketches_and_points_are_told),
         T(a_record_that_cannot_be_replayed_is_passed_over),
     };

@@ -28,6 +28,7 @@ static bool take(Pool *p, Point *q, Made *out)
     q->taken = true;
     if (!ml_candidate_take(p->t, &c, out))
         return false;
+    q->under_way = true;
     out->expected = isfinite(p->best) ? exp2(q->mean) : 0;
     return true;
 }
@@ -63,7 +64,7 @@ static void believe_those_under_way(Pool *p)
         Point *q = p->points.v[k];
         double *v;
 
-        if (!q->taken || q->seconds >= 0 || p->near.n - p->near.first >= ML_NEAR_MOST / 2)
+        if (!q->under_way || p->near.n - p->near.first >= ML_NEAR_MOST / 2)
             continue;
         v = ML_ARRAY(p->batch, double, 2 * ML_NEAR_MOST);
         ml_near_tell(&p->near, &q->p, v, &q->mean, &q->sd);

@@ -95,6 +95,18 @@ const Point *ml_pool_find(const Pool *p, const Candidate *c)
     return find(p, ml_candidate_key(p->t, c));
 }
 
+/* The rows of points, one after the other. */
+static const float *pack_rows(Pool *p, Point *const *v, const uint32_t *begin, size_t n)
+{
+    float *rows = ml_alloc(p->batch, (size_t)begin[n] * ML_FEATURES * sizeof *rows + 16);
+
+    for (size_t k = 0; k < n; k++)
+        if (v[k]->n_rows)
+            memcpy(rows + (size_t)begin[k] * ML_FEATURES, v[k]->rows,
+                   (size_t)v[k]->n_rows * ML_FEATURES * sizeof *rows);
+    return rows;
+}
+
 /* Scores as log2 of seconds, but for a constant. */
 static void put_bases(Pool *p, Point *const *v, size_t n)
 {
@@ -104,13 +116,8 @@ static void put_bases(Pool *p, Point *const *v, size_t n)
 
     for (size_t k = 0; k < n; k++)
         begin[k + 1] = begin[k] + v[k]->n_rows;
-    float *rows = ml_alloc(p->batch, (size_t)begin[n] * ML_FEATURES * sizeof *rows + 16);
-    const ml_Samples s = {n, ML_FEATURES, rows, begin};
+    const ml_Samples s = {n, ML_FEATURES, pack_rows(p, v, begin, n), begin};
 
-    for (size_t k = 0; k < n; k++)
-        if (v[k]->n_rows)
-            memcpy(rows + (size_t)begin[k] * ML_FEATURES, v[k]->rows,
-                   (size_t)v[k]->n_rows * ML_FEATURES * sizeof *rows);
     if (!ml_model_score(learned ? p->model : p->draft, p->batch, &s, score))
         ml_error_clear(p->batch);
     for (size_t k = 0; k < n; k++)
@@ -213,13 +220,42 @@ bool ml_pool_is_slow(const Pool *p, uint32_t sketch)
     return st && st->replayed > 0 && st->by_replay > st->by_forms;
 }
 
-/* Measured ones first, then by what is expected. */
+static int by_seconds(const void *a, const void *b)
+{
+    const Point *x = *(Point *const *)a, *y = *(Point *const *)b;
+    double sx = x->seconds > 0 ? x->seconds : (double)INFINITY;
+    double sy = y->seconds > 0 ? y->seconds : (double)INFINITY;
+
+    return (sx > sy) - (sx < sy);
+}
+
+/* The fastest and the latest n of what was measured, in the order of measuring but for those that
+ * are not the latest; v has room for all. */
+static size_t fastest_and_latest(const Pool *p, size_t n, Point **v)
+{
+    size_t all = p->measured.n, late = n / 2, early = all - late;
+
+    if (all > 0)
+        memcpy(v, p->measured.v, all * sizeof *v);
+    if (all <= n)
+        return all;
+    qsort(v, early, sizeof *v, by_seconds);
+    memmove(v + n - late, v + early, late * sizeof *v);
+    return n;
+}
+
+/* What stays, what may, and what is of no use any more. */
+static int class_of(const Point *q)
+{
+    return q->keep ? 0 : q->taken ? 2 : 1;
+}
+
 static int by_worth(const void *a, const void *b)
 {
     const Point *x = *(Point *const *)a, *y = *(Point *const *)b;
-    bool mx = x->seconds >= 0, my = y->seconds >= 0;
+    int cx = class_of(x), cy = class_of(y);
 
-    return mx != my ? (mx ? -1 : 1) : ml_point_by_mean(a, b);
+    return cx != cy ? cx - cy : ml_point_by_mean(a, b);
 }
 
 static Point *copy_point(ml_Ctx *to, const Point *from, size_t numbers)
@@ -242,25 +278,33 @@ static Point *copy_point(ml_Ctx *to, const Point *from, size_t numbers)
 
 static void prune(Pool *p)
 {
-    ml_Ctx *to = ml_ctx_new(0);
-    size_t n = p->measured.n > ML_POOL_MOST / 2 ? p->measured.n : ML_POOL_MOST / 2;
-    Point **old = p->points.v;
+    Point **old = p->points.v, **v = ML_ARRAY(p->batch, Point *, p->measured.n + 1);
+    Point **measured = p->measured.v;
+    size_t n = 0, n_measured = p->measured.n;
 
-    if (p->points.n <= ML_POOL_MOST || p->points.n <= n) {
-        ml_ctx_unref(to);
+    if (p->points.n <= ML_POOL_MOST)
         return;
-    }
+    for (size_t k = fastest_and_latest(p, ML_POOL_MEASURED, v); k-- > 0;)
+        v[k]->keep = true;
+    for (size_t k = 0; k < p->points.n; k++)
+        old[k]->keep |= old[k]->under_way;
     qsort(old, p->points.n, sizeof *old, by_worth);
+
+    ml_Ctx *to = ml_ctx_new(0);
+    size_t all = p->points.n;
+
     memset(&p->points, 0, sizeof p->points);
     memset(&p->measured, 0, sizeof p->measured);
-    for (size_t k = 0; k < n; k++) {
-        Point *q = copy_point(to, old[k], p->t->sketches[old[k]->p.sketch].n_numbers);
+    for (; n < all && (old[n]->keep || (n < ML_POOL_MOST / 2 && !old[n]->taken)); n++) {
+        Point *q = copy_point(to, old[n], p->t->sketches[old[n]->p.sketch].n_numbers);
 
+        q->keep = false;
+        old[n]->to = q;
         ml_push(to, &p->points, q);
-        if (q->seconds >= 0)
-            ml_push(to, &p->measured, q);
     }
-    p->learned = p->measured.n;
+    for (size_t k = 0; k < n_measured; k++)
+        if (measured[k]->to)
+            ml_push(to, &p->measured, measured[k]->to);
     ml_ctx_unref(p->cx);
     p->cx = to;
 }
@@ -276,6 +320,7 @@ static void take_news(Pool *p)
         if (q == NULL && make_points(p, c->sketch, c->d, 1, &q) == 0)
             continue;
         q->taken = true;
+        q->under_way = false;
         if (q->seconds < 0)
             ml_push(p->cx, &p->measured, q);
         q->seconds = p->news_seconds.v[k];
@@ -288,57 +333,43 @@ static void take_news(Pool *p)
 /* What the model has not seen. */
 static void train(Pool *p)
 {
-    size_t n = p->measured.n - p->learned, rows_at = 0;
-    uint32_t *begin = ML_ARRAY(p->batch, uint32_t, n + 1);
-    uint64_t *group = ML_ARRAY(p->batch, uint64_t, n + 1);
-    double *seconds = ML_ARRAY(p->batch, double, n + 1);
-    Point **v = p->measured.v + p->learned;
+    uint32_t *begin = ML_ARRAY(p->batch, uint32_t, p->measured.n + 1);
+    uint64_t *group = ML_ARRAY(p->batch, uint64_t, p->measured.n + 1);
+    double *seconds = ML_ARRAY(p->batch, double, p->measured.n + 1);
+    Point **v = ML_ARRAY(p->batch, Point *, p->measured.n + 1);
+    size_t n = 0;
 
-    if (n == 0 || p->measured.n < TRAIN_FROM)
+    if (p->measured.n < TRAIN_FROM)
         return;
-    for (size_t k = 0; k < n; k++) {
-        begin[k + 1] = begin[k] + v[k]->n_rows;
-        group[k] = (uint64_t)p->t->workload;
-        seconds[k] = v[k]->seconds;
-    }
-    float *rows = ml_alloc(p->batch, (size_t)begin[n] * ML_FEATURES * sizeof *rows + 16);
+    for (size_t k = 0; k < p->measured.n; k++) {
+        Point *q = p->measured.v[k];
 
-    for (size_t k = 0; k < n; rows_at += v[k++]->n_rows)
-        if (v[k]->n_rows)
-            memcpy(rows + rows_at * ML_FEATURES, v[k]->rows,
-                   (size_t)v[k]->n_rows * ML_FEATURES * sizeof *rows);
-    const ml_Learned l = {
-        .x = {n, ML_FEATURES, rows, begin}, .group = group, .seconds = seconds};
+        if (q->learned)
+            continue;
+        q->learned = true;
+        begin[n + 1] = begin[n] + q->n_rows;
+        group[n] = (uint64_t)p->t->workload;
+        seconds[n] = q->seconds;
+        v[n++] = q;
+    }
+    if (n == 0)
+        return;
+    const ml_Learned l = {.x = {n, ML_FEATURES, pack_rows(p, v, begin, n), begin},
+                          .group = group,
+                          .seconds = seconds};
 
     if (!ml_model_train(p->model, p->batch, &l))
         ml_error_clear(p->batch); /* it is as it was */
-    p->learned = p->measured.n;
-}
-
-static int by_seconds(const void *a, const void *b)
-{
-    const Point *x = *(Point *const *)a, *y = *(Point *const *)b;
-
-    return (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
 /* The fastest and the latest are what is looked at; failures are slower than the slowest. */
 static void fit(Pool *p)
 {
-    size_t n = p->measured.n;
-    Point **v = ML_ARRAY(p->batch, Point *, n + 1);
+    Point **v = ML_ARRAY(p->batch, Point *, p->measured.n + 1);
+    size_t n = fastest_and_latest(p, ML_NEAR_MOST, v);
     const NearPoint *at[ML_NEAR_MOST];
     double y[ML_NEAR_MOST], worst = p->best;
 
-    if (n > ML_NEAR_MOST) {
-        size_t late = ML_NEAR_MOST / 2, early = n - late;
-
-        memcpy(v, p->measured.v, n * sizeof *v);
-        qsort(v, early, sizeof *v, by_seconds);
-        memmove(v + ML_NEAR_MOST - late, v + early, late * sizeof *v);
-        n = ML_NEAR_MOST;
-    } else if (n > 0)
-        memcpy(v, p->measured.v, n * sizeof *v);
     for (size_t k = 0; k < n; k++)
         if (v[k]->seconds > 0)
             worst = fmax(worst, log2(v[k]->seconds));

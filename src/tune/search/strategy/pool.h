@@ -14,7 +14,10 @@
 #include "moonloop/tune/search/strategy/near.h"
 #include "moonloop/tune/symbolic/symbolic.h"
 
-enum { ML_POOL_MOST = 2048 }; /* points; beyond them the worst go */
+enum {
+    ML_POOL_MOST = 2048,    /* points; beyond them the worst go */
+    ML_POOL_MEASURED = 512, /* of these measured: the fastest and the latest */
+};
 
 typedef struct Point {
     NearPoint p;
@@ -24,6 +27,10 @@ typedef struct Point {
     double mean, sd;   /* log2 of seconds that are expected */
     double *v;         /* of near.h, while a batch is picked */
     bool taken;        /* proposed, or known to give no new program */
+    bool under_way;    /* proposed, and nothing is known of it yet */
+    bool learned;      /* measured, and the model knows it */
+    bool keep;         /* while the pool is pruned: it stays */
+    struct Point *to;  /* and where it is then */
     double seconds;    /* measured; 0: it failed; < 0: not measured */
 } Point;
 
@@ -38,7 +45,6 @@ typedef struct Pool {
     Seen refused;             /* keys of vectors that are not legal */
     ML_VEC(Candidate) news;   /* told, and not taken over; seconds in news_seconds */
     ML_VEC(double) news_seconds;
-    size_t learned; /* of measured: the model knows them */
     Near near;
     double *share; /* of new points, by sketch */
     double best;   /* least of the measured ones, log2 of seconds; INFINITY: none */
