@@ -148,7 +148,7 @@ Gives what :tune tells with --json (:help facts lists the names; among them best
 local r = moon.tune(s, {trials = 1, db = ":memory:"})
 print(#r.records, r.state)]])
 topic("moon.tune_all(programs [, opts])", "several programs tuned under one budget", [[
-programs: a module (each function is a task), a program, or a list of them and of rows {workload = program, weight = n, id = name}, as moon.net gives them; equal programs are one task. opts: trials (64 for each) and seconds, of all tasks together; each (trials of one at most), rule ("gradient": the next batch goes where it is expected to save most, by weight; "round-robin"), seed, space, db, threads, fresh, progress. Gives what :tune --all tells with --json, and in each row of tasks schedule(). A program that cannot be tuned says why in refused; the others go on.]],
+programs: a module (each function is a task), a program, or a list of them and of rows {workload = program, weight = n, id = name}, as moon.net gives them; equal programs are one task. opts: trials (64 for each) and seconds, of all tasks together; each (trials of one at most), rule ("gradient": the next batch goes where it is expected to save most, by weight; "round-robin"), seed, space, with, model, db, threads, fresh, progress. Gives what :tune --all tells with --json, and in each row of tasks schedule(). A program that cannot be tuned says why in refused; the others go on.]],
     [[
 local r = moon.tune_all({s, {workload = moon.workload.matmul(8, 8, 8), weight = 3}}, {trials = 2, db = ":memory:"})
 print(r.done, #r.tasks)]])

@@ -3,7 +3,7 @@
 local moon, core, tune, own = ...
 
 local known = { trials = true, each = true, seconds = true, seed = true, rule = true, space = true, db = true,
-    threads = true, fresh = true, progress = true }
+    threads = true, fresh = true, progress = true, with = true, model = true }
 
 -- How the tasks of an object are opened: {programs, search = opts of each}.
 local kept = setmetatable({}, { __mode = "k" })
@@ -56,7 +56,8 @@ function tune.tasks(what, opts)
         threads = o.threads }
     local db = o.db
     if type(db) == "string" or db == nil then db = core.db(db) end
-    local it = { programs = {}, search = { space = o.space, seed = o.seed, fresh = o.fresh, threads = o.threads, db = db } }
+    local it = { programs = {}, search = { space = o.space, seed = o.seed, fresh = o.fresh, threads = o.threads, db = db,
+        with = o.with, model = o.model } }
     each_program(what, function(program, name, weight)
         local k = tasks:add(program, { name = name, weight = weight })
         if k then it.programs[k] = it.programs[k] or program end

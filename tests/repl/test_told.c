@@ -245,6 +245,7 @@ static const struct {
      NULL, false},
     {"db:records()", "record", false},
     {":best --db r.db", NULL, false},
+    {":best --by shape --db r.db", NULL, false},
     {":adopt --db r.db", NULL, false},
     {":set threads 2", NULL, false},
     {":adopt 1 --db r.db", NULL, false},

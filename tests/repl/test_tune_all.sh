@@ -154,3 +154,20 @@ typed ':db merge bad.db two.db' && [ "$status" = 1 ] && has err 'bad.db' && [ "$
 typed ':db merge two.db bad.db' && [ "$status" = 1 ] && [ "$(cat bad.db)" = 'no database' ]
 typed ':db merge' && [ "$status" = 1 ] && has err ':db merge OTHER'
 verdict 'what is no database is neither merged nor merged into'
+
+# ---- :best --by
+cat >by.lua <<'EOF'
+local db <close> = moon.db("by.db")
+for _, n in ipairs { 16, 32 } do
+    local p = moon.workload.matmul(n, n, n)
+    moon.tune(p, { trials = 3, db = db, threads = 1 })
+    local r = db:records { program = p, best = true }[1]
+    db:put { program = p, trace = r.trace, run_secs = { 1 }, target = '{"kind": "llvm", "mcpu": "other"}', args = "[]" }
+end
+EOF
+timeout "$limit" "$ml" by.lua && typed "$small" ':best --by machine --db by.db' ':best --by target --db by.db' ':best --by shape --db by.db'
+[ "$status" = 0 ] && grep -Eq ' 3 +1  x86.* cores$' out && grep -Eq ' 1 +1  not known$' out && grep -q '"mcpu": "other"' out &&
+    grep -Eq ' 3 +1  \(16, 16\) float32, \(16, 16\) float32, \(16, 16\) float32$' out && grep -Eq ' 3 +1  \(32, 32\) float32' out
+verdict ':best --by gives the best of each machine, target and shape'
+typed "$small" ':best --by moon --db by.db' && [ "$status" = 1 ] && has err 'machine, target or shape'
+verdict 'and of nothing else'

@@ -26,7 +26,7 @@ typedef struct Look {
     ml_Ctx *cx;
     ml_Db *db;
     ml_DbWorkload w;
-    const char *number, *path;
+    const char *number, *path, *by;
 } Look;
 
 /* [NUMBER] [--db FILE], and the focus' workload; known: it must be there. */
@@ -37,6 +37,7 @@ static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
     *l = (Look){0};
     const ml_Option OPTIONS[] = {
         {"--db", ML_OPTION_TEXT, &l->path, 0, 0, "--db takes a file"},
+        {"--by", ML_OPTION_TEXT, &l->by, 0, 0, "--by takes machine, target or shape"},
         {NULL, ML_OPTION_WORD, &l->number, 0, 0, NULL},
     };
 
@@ -211,6 +212,19 @@ static void add_caution(Rows *rows)
     ml_text_fmt(&rows->raw, "%s\n", caution);
 }
 
+static bool best_by(ml_Session *ss, Look *l)
+{
+    static const char *const names[] = {"machine", "target", "shape"};
+
+    for (size_t k = 0; k < ML_COUNT(names); k++)
+        if (ml_streq(l->by, names[k]))
+            return ml_best_by(ss, l->cx, l->db, &l->w, (ml_BestBy)k);
+    return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                            "--by takes machine, target or shape, "
+                            "not %s",
+                            l->by);
+}
+
 bool cmd_best(ml_Session *ss, const ml_Words *w)
 {
     Look l;
@@ -219,8 +233,13 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
     size_t n;
     bool ok;
 
-    if (!look(ss, w, ":best [N] [--db FILE]", &l))
+    if (!look(ss, w, ":best [N] [--by WHAT] [--db FILE]", &l))
         return false;
+    if (l.by) {
+        ok = best_by(ss, &l);
+        ml_ctx_unref(l.cx);
+        return ok;
+    }
     ok = !l.number || ml_read_whole(l.number, 1, 100000, &n_asked) ||
          ml_session_error(ss, ML_E_BAD_ARGUMENT, ":best takes a number from 1, not %s",
                           l.number);
@@ -337,6 +356,11 @@ bool cmd_adopt(ml_Session *ss, const ml_Words *w)
 
     if (!look(ss, w, ":adopt [RECORD] [--db FILE]", &l))
         return false;
+    if (l.by) {
+        ml_ctx_unref(l.cx);
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                ":adopt [RECORD] [--db FILE], not --by");
+    }
     if (l.number) {
         ok = ml_read_whole(l.number, 1, 0x1p63, &id) ||
              ml_session_error(ss, ML_E_BAD_ARGUMENT,

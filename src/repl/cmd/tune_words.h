@@ -2,6 +2,7 @@
 #ifndef ML_REPL_CMD_TUNE_WORDS_H
 #define ML_REPL_CMD_TUNE_WORDS_H
 
+#include "moonloop/tune/db/db.h"
 #include "moonloop/tune/tune.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
@@ -11,6 +12,11 @@ void ml_tune_warn(ml_Session *ss, const char *why);
 
 /* :tune --compare */
 bool ml_tune_compare(ml_Session *ss, const ml_TuneAsk *ask);
+
+/* :best --by, of a workload; false: an error was printed. */
+typedef enum ml_BestBy { ML_BY_MACHINE, ML_BY_TARGET, ML_BY_SHAPE } ml_BestBy;
+bool ml_best_by(ml_Session *ss, ml_Ctx *cx, ml_Db *db, const ml_DbWorkload *w,
+                ml_BestBy by);
 
 /* :tune --all */
 bool ml_tune_all(ml_Session *ss, const ml_Words *w);
