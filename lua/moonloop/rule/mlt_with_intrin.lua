@@ -4,13 +4,26 @@
 -- stays in the list beside those that it does compute: loops alone compete. Source: auto-scheduler 6.6.
 local _, _, is, mlt = ...
 
+-- Whether the intrinsic computes the block, once its init stands elsewhere; the same for all tiles around it.
+local function fits(s, block, name)
+    return not is.refused(s, function(c)
+        local types, loops = is.loop_types(c, block)
+        for k, l in ipairs(loops) do
+            if types[k] ~= "S" then
+                c:decompose_reduction(block, l)
+                break
+            end
+        end
+        c:tensorize(block, name)
+    end)
+end
+
 local function tile_with_intrin(state, opts)
     local s = state.s
     local loop = s:tile_with_intrinsic(state.block, opts.intrin)
     if not loop then return {} end
     local outer = s:blockize(loop)
-    -- whether it fits is the same for all tiles around it
-    if is.refused(s, function(c) c:tensorize(outer, opts.intrin) end) then return {} end
+    if not fits(s, outer, opts.intrin) then return {} end
     s:annotate(outer, "meta_schedule.auto_tensorize", opts.intrin)
     state.block = outer
     return { state }

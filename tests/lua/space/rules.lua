@@ -98,6 +98,27 @@ test("each sketch computes what the program does, whatever is decided", function
     end
 end)
 
+test("each sketch for a device computes what the program does", function()
+    -- few threads are enough here: what a device demands of their number is another test's
+    local space = { kind = "cuda", target = { kind = "cuda", arch = "sm_80" }, postprocs = { "disallow-dynamic-loop",
+        "rewrite-cooperative-fetch", "rewrite-unbound-block", "rewrite-parallel-vectorize-unroll", "rewrite-reduction-block" } }
+    for _, row in ipairs(small) do
+        local name, p = row[1], row[2]
+        local list, made = sketches(p, space), 0
+        for k, sketch in ipairs(list) do
+            for seed = 1, (samples + #list - 1) // #list do
+                local s = candidate(p, sketch, seed)
+                if s then
+                    made = made + 1
+                    local r = moon.check(s)
+                    assert(r.ok, ("%s, sketch %d, seed %d: %s\n%s"):format(name, k, seed, tostring(r.first_at), s:script()))
+                end
+            end
+        end
+        assert(made > 0, name)
+    end
+end)
+
 test("the same decisions give the same program, from the trace and from its text", function()
     for _, row in ipairs(small) do
         local p = row[2]
@@ -280,6 +301,29 @@ test("an operand that is free of layout is stored as it is read", function()
         end
     end
     assert(other > 3, "no operand has another layout")
+end)
+
+test("products of bytes are tiled for the instruction, and without it", function()
+    local A, B = te.placeholder({ 8, 16 }, "uint8", "A"), te.placeholder({ 2, 4, 16, 4 }, "int8", "B")
+    local k = te.reduce_axis(16, "k")
+    local C = te.compute({ 8, 32 }, function(i, j)
+        return te.sum(te.cast(A(i, k), "int32") * te.cast(B(j // 16, k // 4, j % 16, k % 4), "int32"), k)
+    end, "C")
+    local p = moon.module(te.func({ A, B, C }, "main"))
+    local list = sketches(p, { kind = "vnni" })
+    assert(#list == 6, #list) -- three around the instruction, three of loops
+    local with = 0
+    for _, sketch in ipairs(list) do
+        local s, why = candidate(p, sketch, 2)
+        assert(s, why)
+        assert(moon.check(s).ok)
+        local asked = sketch.schedule:trace():json():find("dot_16x4_vnni", 1, true)
+        local done = s:trace():json():find('"Tensorize"', 1, true)
+        assert((asked == nil) == (done == nil), s:trace():json())
+        with = with + (done and 1 or 0)
+    end
+    assert(with == 3, with)
+    assert(#sketches(moon.workload.matmul(32, 32, 32), { kind = "vnni" }) == 3) -- of floats there are none
 end)
 
 -- ---- mutators
