@@ -32,16 +32,16 @@ static void poll_limit(lua_State *L, lua_Debug *ar)
     if (ml_clock() < l->end)
         return;
     /* what catches this one gets the next at once */
-    lua_sethook(L, poll_limit, LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE, 1);
+    lua_sethook(L, poll_limit, LUA_MASKCOUNT | LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE,
+                1);
     ml_lua_fail(L, ML_E_WORK_LIMIT, "%lld", (long long)l->steps);
 }
 
 /* limited(seconds, fn, ...): what fn gives; raises work-limit when it takes longer in Lua */
 static int limited(lua_State *L)
 {
-    Limit l = {.before = lua_gethook(L),
-               .mask = lua_gethookmask(L),
-               .count = lua_gethookcount(L)};
+    Limit l = {
+        .before = lua_gethook(L), .mask = lua_gethookmask(L), .count = lua_gethookcount(L)};
 
     l.end = ml_clock() + bind_number(L, 1, "seconds");
     luaL_checktype(L, 2, LUA_TFUNCTION);

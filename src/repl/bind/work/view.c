@@ -42,9 +42,7 @@ static bool read_step(const ml_Expr *e, const ml_Var *v, int64_t *out)
     int64_t a, b;
 
     switch (e->kind) {
-    case ML_EXPR_VAR:
-        *out = 1;
-        return e->as.var->uid == v->uid;
+    case ML_EXPR_VAR: *out = 1; return e->as.var->uid == v->uid;
     case ML_EXPR_CAST: return read_step(e->args[0], v, out);
     case ML_EXPR_MUL:
         return ml_is_const_int(e->args[1]) && read_step(e->args[0], v, &a) &&
@@ -145,8 +143,9 @@ static void push_access(View *v, const ml_Region *r)
     bind_set_string(L, "scope", r->buffer->scope.name);
     bind_set_int(L, "rank", r->buffer->rank);
     if (ml_buffer_const_size(r->buffer) >= 0) {
-        bind_set_int(L, "bytes", ml_buffer_const_size(r->buffer) *
-                                     (int64_t)ml_dtype_bytes(r->buffer->type));
+        bind_set_int(L, "bytes",
+                     ml_buffer_const_size(r->buffer) *
+                         (int64_t)ml_dtype_bytes(r->buffer->type));
     }
     for (size_t d = 0; d < r->buffer->rank; d++)
         constant = constant && ml_is_const_int(r->ranges[d].extent);
@@ -337,7 +336,8 @@ static int index_digits(lua_State *L)
 
     lua_settop(L, 2);
     View v = view_of(L, s, b);
-    const ml_Expr *place = at >= 1 && at <= b->n_reads ? place_of(&v, &b->reads[at - 1]) : NULL;
+    const ml_Expr *place =
+        at >= 1 && at <= b->n_reads ? place_of(&v, &b->reads[at - 1]) : NULL;
     ml_Dom *dom = ML_ARRAY(v.cx, ml_Dom, v.loops.n + 1);
     ml_IterSum sum;
 
@@ -402,11 +402,10 @@ static int loop_type(lua_State *L)
     count_uses(f->body, false, &u);
     bool r = u.n[ML_ITER_REDUCE] > 0;
 
-    lua_pushstring(L, u.n[ML_ITER_ORDERED] || u.n[ML_ITER_OPAQUE] ||
-                              (r && u.n[ML_ITER_SPATIAL])
-                          ? "O"
-                      : r ? "R"
-                          : "S");
+    lua_pushstring(
+        L, u.n[ML_ITER_ORDERED] || u.n[ML_ITER_OPAQUE] || (r && u.n[ML_ITER_SPATIAL]) ? "O"
+           : r                                                                        ? "R"
+               : "S");
     return 1;
 }
 
