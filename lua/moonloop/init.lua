@@ -227,6 +227,18 @@ methods.flops = core.flops
 -- what each loop does, without running it
 methods.counts = core.counts
 
+-- the ways in which a block can stand for what a tensor intrinsic computes; and the steps of one
+local mapping
+local function mappings_of(s, block, name)
+    mapping = mapping or core.load("mapping")(moon, core)
+    return mapping.list(s, block, name)
+end
+methods.mappings = mappings_of
+function methods.map_to_intrinsic(s, block, name, which)
+    local list = mappings_of(s, block, name)
+    return mapping.apply_one(s, block, list, which)
+end
+
 -- properties of every block
 function moon.analyze(s)
     core.want(s, "schedule", "analyze")

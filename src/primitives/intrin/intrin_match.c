@@ -8,6 +8,9 @@
 #include "moonloop/primitives/intrin/intrin_match.h"
 
 #include "moonloop/core/shown.h"
+
+enum { MAX_READS = 4, MAX_SWAPS = 4 }; /* whose orders are tried */
+
 typedef struct Pair { /* a buffer of the description and what it is in the program */
     const ml_Buffer *desc;
     ml_IntrinPlace at;
@@ -21,6 +24,9 @@ typedef struct Match {
     ml_Arith *ar;
     ml_Subst vars; /* the description's variables in the program's */
     ML_VEC(Pair) pairs;
+    const uint32_t
+        *reads; /* which of the block's stands for each read of the description */
+    unsigned swapped, n_commuting; /* a bit for each node that commutes, in their order */
 } Match;
 
 static bool differ(Match *m, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -156,13 +162,13 @@ static bool root_region(Match *m, const ml_Region *d, const ml_Region *w)
 }
 
 static bool root_regions(Match *m, const char *what, const ml_Region *d, size_t n,
-                         const ml_Region *w, size_t n_w)
+                         const ml_Region *w, size_t n_w, const uint32_t *order)
 {
     if (n != n_w)
         return differ(m, "it %s %zu region%s, the description %zu", what, n_w,
                       n_w == 1 ? "" : "s", n);
     for (size_t k = 0; k < n; k++)
-        if (!root_region(m, &d[k], &w[k]))
+        if (!root_region(m, &d[k], &w[order ? order[k] : k]))
             return false;
     return true;
 }
@@ -199,6 +205,12 @@ static bool match_indices(Match *m, const ml_Buffer *db, const ml_Expr *const *d
 static bool is_plain_index(const ml_Expr *e)
 {
     return ml_dtype_is_index(e->type) && !(e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL));
+}
+
+static bool commutes(const ml_Expr *e)
+{
+    return e->kind == ML_EXPR_ADD || e->kind == ML_EXPR_MUL || e->kind == ML_EXPR_MIN ||
+           e->kind == ML_EXPR_MAX;
 }
 
 static bool match_expr(Match *m, const ml_Expr *d, const ml_Expr *w)
@@ -238,8 +250,12 @@ static bool match_expr(Match *m, const ml_Expr *d, const ml_Expr *w)
             return differ(m, "a shuffle differs");
         break;
     }
+    bool swap = false;
+
+    if (commutes(d))
+        swap = m->n_commuting < MAX_SWAPS && (m->swapped >> m->n_commuting++ & 1u);
     for (size_t k = 0; k < d->n_args; k++)
-        if (!match_expr(m, d->args[k], w->args[k]))
+        if (!match_expr(m, d->args[k], w->args[swap ? 1 - k : k]))
             return false;
     return true;
 }
@@ -284,21 +300,24 @@ static bool match_regions(Match *m, const ml_Block *wb, const ml_Region *d, size
     if (n != n_w)
         return differ(m, "block %s declares %zu regions of a kind, the description %zu",
                       wb->name, n_w, n);
-    for (size_t k = 0; k < n; k++) {
-        const Pair *p = pair_of(m, d[k].buffer);
+    for (size_t at = 0; at < n; at++) {
+        const Pair *p = pair_of(m, d[at].buffer);
+        size_t k = 0;
 
-        if (!p || p->at.buffer->uid != w[k].buffer->uid)
+        while (k < n && p && p->at.buffer->uid != w[k].buffer->uid)
+            k++;
+        if (!p || k == n)
             return differ(m, "block %s touches %s where the description has %s", wb->name,
-                          w[k].buffer->name, d[k].buffer->name);
+                          w[at].buffer->name, d[at].buffer->name);
         for (size_t i = 0; i < w[k].buffer->rank; i++) {
             const ml_Expr *min = p->at.base[i];
 
             if (i >= p->at.lead) {
-                const ml_Expr *own = translated(m, d[k].ranges[i - p->at.lead].min);
+                const ml_Expr *own = translated(m, d[at].ranges[i - p->at.lead].min);
 
                 (void)ml_promote(m->cx, &min, &own);
                 min = ml_add(m->cx, min, own);
-                if (!same_value(m, translated(m, d[k].ranges[i - p->at.lead].extent),
+                if (!same_value(m, translated(m, d[at].ranges[i - p->at.lead].extent),
                                 w[k].ranges[i].extent))
                     return differ(m, "block %s touches more or less of %s", wb->name,
                                   w[k].buffer->name);
@@ -425,20 +444,88 @@ static bool match_stmt(Match *m, const ml_Stmt *d, const ml_Stmt *w)
     return differ(m, "%s cannot be compared", stmt_word(w));
 }
 
-bool ml_intrin_match(ml_Call *c, const char *name, const ml_Func *desc, const ml_Block *b,
-                     ml_Uid shown, ml_IntrinPlace *places)
+/* With the operands in one order; the description's variables are those of no other try. */
+static bool match_in_order(ml_Call *c, const char *name, const ml_Func *desc,
+                           const ml_Block *b, ml_Uid shown, const uint32_t *reads,
+                           unsigned swapped, ml_IntrinPlace *places)
 {
-    Match m = {.c = c, .cx = c->cx, .name = name, .shown = shown};
+    Match m = {.c = c,
+               .cx = c->cx,
+               .name = name,
+               .shown = shown,
+               .reads = reads,
+               .swapped = swapped};
     const ml_Block *root = ml_func_root(desc);
 
     m.ar = ml_arith_at(c->cx, c->p, b->tag);
     ml_arith_bind_iters(m.ar, b);
     if (b->n_matches || b->n_allocs)
         return differ(&m, "it has buffers of its own");
-    if (!root_regions(&m, "writes", root->writes, root->n_writes, b->writes, b->n_writes) ||
-        !root_regions(&m, "reads", root->reads, root->n_reads, b->reads, b->n_reads))
+    if (!root_regions(&m, "writes", root->writes, root->n_writes, b->writes, b->n_writes,
+                      NULL) ||
+        !root_regions(&m, "reads", root->reads, root->n_reads, b->reads, b->n_reads, reads))
         return false;
     for (uint32_t k = 0; k < desc->n_params; k++)
         places[k] = pair_of(&m, desc->params[k].buffer)->at;
     return match_inner_buffers(&m, root, b) && match_stmt(&m, root->body, b->body);
+}
+
+static bool is_commuting(const ml_Expr *e, void *user)
+{
+    *(unsigned *)user += commutes(e);
+    return true;
+}
+
+static bool count_commuting(const ml_Stmt *s, void *user)
+{
+    ml_stmt_visit_exprs(s, ML_ROLES_ALL, is_commuting, user);
+    return true;
+}
+
+/* The next order of the reads, as words are in a dictionary; false: it was the last. */
+static bool next_order(uint32_t *v, size_t n)
+{
+    size_t k = n, j = n;
+
+    while (k-- > 1 && v[k - 1] > v[k])
+        ;
+    if (n < 2 || k == 0)
+        return false;
+    while (v[--j] < v[k - 1])
+        ;
+    uint32_t x = v[j];
+
+    v[j] = v[k - 1];
+    v[k - 1] = x;
+    for (size_t a = k, z = n; a + 1 < z; a++) {
+        x = v[a];
+        v[a] = v[--z];
+        v[z] = x;
+    }
+    return true;
+}
+
+bool ml_intrin_match(ml_Call *c, const char *name, const ml_Func *desc, const ml_Block *b,
+                     ml_Uid shown, ml_IntrinPlace *places)
+{
+    const ml_Block *root = ml_func_root(desc);
+    uint32_t reads[MAX_READS];
+    unsigned n_swaps = 0;
+
+    if (root->n_reads > MAX_READS)
+        return match_in_order(c, name, desc, b, shown, NULL, 0, places);
+    ml_stmt_visit(root->body, count_commuting, &n_swaps);
+    n_swaps = n_swaps < MAX_SWAPS ? n_swaps : MAX_SWAPS;
+    for (uint32_t k = 0; k < root->n_reads; k++)
+        reads[k] = k;
+    do {
+        for (unsigned swapped = 0; swapped < 1u << n_swaps; swapped++) {
+            if (match_in_order(c, name, desc, b, shown, reads, swapped, places))
+                return true;
+            if (!ml_error(c->cx) || ml_error(c->cx)->code != ML_E_INTRIN_MISMATCH)
+                return false;
+            ml_error_clear(c->cx);
+        }
+    } while (b->n_reads == root->n_reads && next_order(reads, root->n_reads));
+    return match_in_order(c, name, desc, b, shown, NULL, 0, places); /* says why */
 }

@@ -320,6 +320,7 @@ int luaopen_moonloop(lua_State *L)
     bind_program_functions(L);
     bind_schedule_functions(L);
     bind_info_functions(L);
+    bind_map_functions(L);
     bind_tensor_functions(L);
     bind_check_functions(L);
     bind_counts_functions(L);

@@ -48,5 +48,6 @@ int bind_tile_with_intrinsic(lua_State *L); /* schedule:tile_with_intrinsic */
 /* ---- functions of moon, added to the table on top */
 int bind_schedule_functions(lua_State *L);
 int bind_info_functions(lua_State *L);
+int bind_map_functions(lua_State *L);
 
 #endif
