@@ -83,6 +83,24 @@ end
 
 local function same(a, b) return table.concat(a, ",") == table.concat(b, ",") end
 
+-- The positions of the iterators that index an operand; of one that has a copy those that are left: an iterator of
+-- extent 1 may have gone.
+local function dimensions(s, block, copy, o)
+    if not copy then return o.iters end
+    local f, c = core.block_body(s, block), core.block_body(s, s:get_block(copy))
+    local id, list = (o.write and c.reads[1] or c.write).id, { f.write, table.unpack(f.reads) }
+    for _, r in ipairs(list) do
+        if r.id == id then
+            local out = {}
+            for k in ipairs(f.iters) do
+                if r.strides[k] then out[#out + 1] = k end
+            end
+            return out
+        end
+    end
+    return o.iters
+end
+
 local function names_of(s)
     local set = {}
     for _, b in ipairs(s:blocks()) do set[s:get(b).name] = true end
@@ -158,6 +176,7 @@ function mapping.form(s, block, m, how)
             out.copies[o.name] = s:get(s:reindex(block, { o.write and "write" or "read", o.at })).name
         end
     end
+    local stay = {} -- dimensions of an operand that are not fused
     -- an iterator of extent 1 is no part of an index any more once others stand for it
     local by = {}
     for k in ipairs(all.own) do by[k] = 1 end
@@ -166,7 +185,8 @@ function mapping.form(s, block, m, how)
     end
     pad(s, block, m, by, out)
     for _, o in ipairs(m.operands) do
-        local names, to = layout(all, m, o.iters, o.own)
+        local names, to, n = layout(all, m, dimensions(s, block, out.copies[o.name], o), o.own)
+        stay[o.name] = n
         if not direct[o.name] and not same(names, to) then
             s:transform_layout(block, { o.write and "write" or "read", o.at }, lambda(names, to), nil, true)
         end
@@ -183,13 +203,7 @@ function mapping.form(s, block, m, how)
     pad(s, block, m, by, out)
     for _, o in ipairs(m.operands) do
         if (how == nil or how.pack ~= false) and not direct[o.name] and is_packed(all, o) then
-            local outside = 0
-            for _, x in ipairs(o.iters) do
-                local stays = true
-                for _, list in ipairs(m.of) do stays = stays and not inside(list, x) end
-                if stays then outside = outside + 1 end
-            end
-            s:transform_layout(block, { o.write and "write" or "read", o.at }, packed(all, o, outside), nil, true)
+            s:transform_layout(block, { o.write and "write" or "read", o.at }, packed(all, o, stay[o.name]), nil, true)
         end
     end
     return out

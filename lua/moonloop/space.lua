@@ -15,6 +15,7 @@ local plain = core.load("space/plain")(moon, core, facts)
 local families = {} -- asked in this order: the first sketch of the list is the draft
 for k, name in ipairs {
     "quant",
+    "tensor",
     "scan",
     "rows",
     "columns",

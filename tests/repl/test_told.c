@@ -195,7 +195,6 @@ static const struct {
     {":counts --all", NULL, false},
     {":block C_update", NULL, false},
     {":buffers", NULL, false},
-    {":intrinsics C_update accel_matmul_4x4x4", NULL, false},
     {":deps", NULL, false},
     {":ir --list", NULL, false},
     {":memory A", NULL, false},
@@ -269,6 +268,7 @@ static const struct {
     {":best --db r.db", NULL, false},
     /* checks that fail, or say little */
     {"c = schedule(workload.matmul(16, 16, 16))", NULL, false},
+    {":intrinsics C accel_matmul_4x4x4", NULL, false},
     {":check --rtol 0.5", NULL, false},
     {GATHER, NULL, false},
     {":check", NULL, false},
@@ -282,7 +282,6 @@ static const struct {
     {":tree", NULL, false},
     {VIEW, NULL, false},
     {":buffers", NULL, false},
-    {":intrinsics C_update accel_matmul_4x4x4", NULL, false},
     {":block V", NULL, false},
     {":tree", NULL, false},
     {ORDER, NULL, false},

@@ -299,6 +299,9 @@ local function prepare(s, target)
     return best, f, a
 end
 
+-- What another family needs that brings a program to such a product.
+quant.dots, quant.axes_of, quant.orders, quant.scheduled = dots, axes_of, orders, scheduled
+
 function quant.sketches(list, program, target, threads)
     local probe = core.schedule(program, { name = "probe" })
     local name, f, a = prepare(probe, target)
