@@ -24,7 +24,7 @@ rivals:
 
 # Strategies of the search by turns: `make bench-tune SET=suite WITH=mutate,evolve TRIALS=64 RUNS=3 THREADS=2`; the
 # first is what the others are compared with. ROWS=GMM-2,...: these alone; LONG=1000: so many trials are what 95 %
-# means; SPACE=FILE: a file that returns the design space as a function; LINES=FILE: JSON lines.
+# means; SPACE=NAME: a design space, or a .lua file that returns one; LINES=FILE: JSON lines.
 WITH ?= mutate,evolve,beam,greedy,random
 .PHONY: bench-tune run-bench-tune
 bench-tune:

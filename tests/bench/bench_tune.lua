@@ -1,12 +1,12 @@
 -- bench_tune - strategies of the search by turns on the rows of a set: what they find in so many trials.
 --
 --   moonloop -b bench_tune.lua set=suite with=mutate,evolve trials=64 runs=3 threads=2 rows=GMM-2,... out=FILE
---       long=1000 seed=1 space=FILE
+--       long=1000 seed=1 space=NAME
 --
 -- A strategy may have a model of its own: evolve/analytic. Each run of a row searches once with every strategy, by turns, with records in memory and a seed of its own; then
 -- what they found is timed again, by turns. The first strategy is what the others are compared with. long: so many
--- trials of the last strategy are what "95 %" means; 0: the best of all runs. space: a file that returns a function,
--- the design space that is searched instead of moon.space. Source: auto-scheduler 12.
+-- trials of the last strategy are what "95 %" means; 0: the best of all runs. space: the name of a design space, or a
+-- file (.lua) that returns one, searched instead of moon.space. Source: auto-scheduler 12.
 local opt = { set = "suite", with = "mutate,evolve", trials = "64", runs = "3", threads = "2", rows = "", out = "",
     long = "0", seed = "1", space = "" }
 for _, a in ipairs(arg) do
@@ -24,7 +24,7 @@ local function split(text)
     return list
 end
 local WITH = split(opt.with)
-local SPACE = opt.space ~= "" and dofile(opt.space) or nil
+local SPACE = opt.space:find("%.lua$") and dofile(opt.space) or opt.space ~= "" and opt.space or nil
 
 local function say(...)
     print(string.format(...))
