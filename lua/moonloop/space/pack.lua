@@ -193,10 +193,10 @@ function pack.sketches(list, program, target, threads)
                     end
                 end
             end
+            scheduled(s, name, f, p, target, threads, how) -- a stage that is cut in two has no copy
             for _, n in ipairs(facts.blocks(s)) do
                 if blocks[n] and not done[n] then facts.try(s, function(x) plain.block(x, n, target, threads) end) end
             end
-            scheduled(s, name, f, p, target, threads, how)
         end)
     end
     local n = #list

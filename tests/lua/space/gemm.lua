@@ -154,6 +154,13 @@ test("products that follow each other have a nest each", function()
     first("product, ", chain(1, 64, 48, 40, 32, {}))
 end)
 
+test("small matrices of constants beside a product are written out, the product has its panels", function()
+    local p = moon.workload.winograd { h = 6, w = 5, ci = 16, co = 32 }
+    local names = is_right(p, 2)
+    assert(names:find("^product, packed"), names)
+    assert(moon.draft(p, { threads = 2 }):script():find("for t[_%d]* in T.unroll%(6%)"), "the matrix is a loop")
+end)
+
 test("rows that are contiguous the wrong way are turned beforehand", function()
     local names = is_right(product("km,kn->mn", { m = 1024, n = 5, k = 128 }))
     assert(names:find("rows turned", 1, true), names)
