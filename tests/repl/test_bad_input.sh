@@ -157,6 +157,24 @@ END2
 run llvm.lua && [ "$(grep -c '^\(not-supported\|codegen-failed\).*line [78]' text)" = 3 ]
 verdict 'what LLVM refuses is told with the line of the program'
 
+# ---- targets
+here='s = schedule(workload.matmul(16, 16, 16))'
+refuses() { # TARGET TEXT: nothing of it is run, and its code is saved
+    local c
+    for c in ':time' ':check' ':profile'; do
+        ! run --target "$1" -e "$here" -e 'parallel("i")' -e "$c" && ! grep -q SIG err && has err "$2" || return 1
+    done
+    run --target "$1" -e "$here" -e ':save other.o' && [ -s other.o ]
+}
+other=aarch64-linux-gnu
+[ "$(uname -m)" = aarch64 ] && other=x86_64-linux-gnu
+refuses "llvm -mtriple=$other" "$other"
+verdict 'code for another processor is saved, and refused where it would run'
+if [ "$(uname -m)" = x86_64 ] && ! grep -qw amx_tile /proc/cpuinfo; then
+    refuses 'llvm -mcpu=sapphirerapids -mattr=+amx-tile,+amx-int8' 'a processor with amx-int8, amx-tile, which this one has not'
+    verdict 'so is code for extensions that this one has not, by their names'
+fi
+
 # ---- values
 cat >values.lua <<'END2'
 local values = {0.0, -0.0, 1 / 0, -1 / 0, 0 / 0, 2.0 ^ -149, -2.0 ^ -149, 2.0 ^ -126, 2.0 ^ -130, 1.0, -1.5, 3.4e38, -3.4e38, 2.0 ^ 100, 1e-30, 5.0}

@@ -17,14 +17,6 @@
 
 #define KEPT_BYTES ((size_t)256 << 20) /* of arguments of earlier calls, beyond one */
 
-#if defined __x86_64__
-static const char machine[] = "x86_64";
-#elif defined __aarch64__
-static const char machine[] = "aarch64";
-#else
-static const char machine[] = "-";
-#endif
-
 /* ---------------------------------------------------------------- what a function does */
 
 static bool see_call(const ml_Expr *e, void *user)
@@ -198,8 +190,7 @@ ml_Built *ml_build(ml_Ctx *cx, ml_Engine *e, const ml_Work *work, const ml_Build
     *b = (ml_Built){.cx = ml_ctx_new(0), .engine = e, .o = *o};
     ml_built_begin(b, cx);
     b->threads = o->code.threads;
-    b->foreign =
-        o->target.triple[0] && strncmp(o->target.triple, machine, strlen(machine)) != 0;
+    b->foreign = ml_target_is_foreign(&o->target);
     b->lacks = b->foreign ? NULL : ml_target_lacks(b->cx, &o->target);
     if (b->o.code.threads == 0)
         b->o.code.threads = ml_engine_threads(e);

@@ -477,6 +477,19 @@ const char *ml_target_lacks(ml_Ctx *cx, const ml_Target *t)
     return all;
 }
 
+bool ml_target_is_foreign(const ml_Target *t)
+{
+#if defined __x86_64__
+    static const char machine[] = "x86_64";
+#elif defined __aarch64__
+    static const char machine[] = "aarch64";
+#else
+    static const char machine[] = "-";
+#endif
+
+    return t->triple[0] && strncmp(t->triple, machine, strlen(machine)) != 0;
+}
+
 /* ---------------------------------------------------------------- JSON */
 
 void ml_target_json(const ml_Target *t, ml_Text *out)

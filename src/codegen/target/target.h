@@ -44,6 +44,8 @@ void ml_target_features(const ml_Target *t, ml_Text *out);
 /* The extensions that code for t may use and the machine at hand has not, in cx: "amx-int8,
  * amx-tile"; NULL: it runs here, as far as they say. */
 const char *ml_target_lacks(ml_Ctx *cx, const ml_Target *t);
+/* Whether t is another kind of processor: its triple says so. */
+bool ml_target_is_foreign(const ml_Target *t);
 /* "x86-64-v4", "x86-64-v3", ... for the start line and :machine. */
 const char *ml_target_level(const ml_Target *t);
 /* Threads for parallel loops: MOONLOOP_THREADS, else the cores; at least 1. */

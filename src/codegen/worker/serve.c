@@ -317,13 +317,33 @@ static bool ir_wanted(ml_ServerJob *w)
     return true;
 }
 
+/* Code for another processor is made and never run: it would end somewhere. */
+static bool runs_here(ml_ServerJob *w)
+{
+    const ml_Target *t = &w->job.target;
+    const char *lacks = ml_target_is_foreign(t) ? NULL : ml_target_lacks(w->cx, t);
+
+    if (ml_target_is_foreign(t))
+        return ml_serve_fail_text(w, ML_E_NOT_SUPPORTED, "run",
+                                  ml_format(w->cx,
+                                            "the target is %s: its code can be saved, and "
+                                            "not run on this machine",
+                                            t->triple));
+    return lacks == NULL ||
+           ml_serve_fail_text(w, ML_E_NOT_SUPPORTED, "run",
+                              ml_format(w->cx,
+                                        "the target is a processor with %s, which this one "
+                                        "has not: its code can be saved, and not run here",
+                                        lacks));
+}
+
 /* Text and object, as far as they are wanted. *done: nothing is to be run. */
 static bool make_code(ml_ServerJob *w, const ml_Bytes **object, bool *done)
 {
     uint32_t runs = ML_WANT_CHECK | ML_WANT_OUTPUTS | ML_WANT_TIMES;
 
     *done = true;
-    if (!lower(w))
+    if (((w->job.want & runs) && !runs_here(w)) || !lower(w))
         return false;
     if (w->job.want & ML_WANT_IR)
         return ir_wanted(w);
