@@ -5,7 +5,8 @@
 -- decisions they carry are the rule's own choice, tried first and used by moon.draft. The
 -- rules of a family are one file of space/, a row below: a family adds sketches to the list
 -- where it knows the structure of the program, and says so where the plain ones may be faster
--- (list.narrow), or where no other family has anything to add (list.known). Source: auto-scheduler 2 to 6; lowering-and-codegen 8.
+-- (list.narrow), or where no other family has anything to add (list.known); what goes behind
+-- all others is in list.late. Source: auto-scheduler 2 to 6; lowering-and-codegen 8.
 local moon, core = ...
 
 local space = { name = "cpu-1" }
@@ -48,6 +49,7 @@ function space.sketches(program, opts)
         if not list.known then ask(family, list, program, target, threads) end
     end
     if #list == 0 or list.narrow then plain.sketches(list, program, target, threads) end
+    for _, x in ipairs(list.late or {}) do list[#list + 1] = x end
     if #list == 0 then facts.sketch(list, program, "as it is", function() end) end
     return list
 end

@@ -34,7 +34,7 @@ local function separated(s, name)
     end
     if #to == #from then return end
     local map = ("lambda %s: (%s,)"):format(table.concat(from, ", "), table.concat(to, ", "))
-    facts.try(s, function(x) x:transform_block_layout(name, map) end)
+    return facts.try(s, function(x) x:transform_block_layout(name, map) end)
 end
 
 local function access_of(f, o)
@@ -53,7 +53,8 @@ local function lies_so(f, m, o)
     return r.strides[list[1]] == 1 and not r.by[list[1]] and list.extent % m.all.iters[last].tile == 0
 end
 
--- Times of an instruction: the products, and the elements that are copied, one by one where they do not lie so.
+-- In times of an instruction: the products, and the elements that are copied, one by one where they do not lie so; and whether
+-- copying is so much of it that a plain schedule may well be faster.
 local function cost(f, m)
     local all, work, tile = m.all, 1.0, 1.0
     for _, it in ipairs(all.own) do work = work * (it.extent or 1) end
@@ -64,14 +65,16 @@ local function cost(f, m)
         for _, x in ipairs(o.iters) do n = n * (all.own[x].extent or 1) end
         if #o.own > 1 or not lies_so(f, m, o) then copies = copies + n * (o.write and 4 or 1) end
     end
-    return work * (1 + m.waste) / tile + copies
+    local products = work * (1 + m.waste) / tile
+    return products + copies, copies > products / 2
 end
 
 -- The mapping with the least to do; of equal ones the first.
 local function cheapest(f, list)
     local best, least
     for _, m in ipairs(list) do
-        local c = cost(f, m)
+        local c
+        c, m.copies = cost(f, m)
         if not least or c < least then best, least = m, c end
     end
     return best
@@ -118,11 +121,12 @@ local function inlined(s, made, target)
     return left
 end
 
--- Brings s to the product: the name of its block, its facts and axes, and the block that copies the
--- operand of the columns; nil where no dot product takes it.
+-- Brings s to the product: the name of its block, its facts and axes, the block that copies the
+-- operand of the columns, and whether others may well be faster; nil where no dot product takes it.
 local function prepare(s, target)
     plain.inline(s, {})
-    for _, name in ipairs(facts.blocks(s)) do separated(s, name) end
+    local groups = false -- their few columns keep an instruction from being fast
+    for _, name in ipairs(facts.blocks(s)) do groups = separated(s, name) or groups end
     local name, m = find(s, target)
     if not name then return nil end
     local made = mapping.form(s, name, m, { pack = false })
@@ -131,13 +135,17 @@ local function prepare(s, target)
     plain.inline(s, keep)
     local right = inlined(s, made, target)
     local f = facts.of(s, s:get_block(made.block))
-    return made.block, f, f and quant.axes_of(f, target), right
+    return made.block, f, f and quant.axes_of(f, target), right, m.copies or groups
 end
 
 function tensor.sketches(list, program, target, threads)
     local probe = core.schedule(program, { name = "probe" })
-    local name, f, a, right = prepare(probe, target)
+    local name, f, a, right, late = prepare(probe, target)
     if not a or a.ragged then return end
+    if late then
+        list.late = { refused = list.refused }
+        list = list.late
+    end
     local consumer, rest = plain.follower(probe, name), {}
     for _, n in ipairs(facts.blocks(probe)) do
         if n ~= name and n ~= consumer and n ~= right then rest[#rest + 1] = n end
