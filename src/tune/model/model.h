@@ -4,7 +4,8 @@
  * A model sees rows of features (feature/feature.h) and nothing of programs: one row a stored
  * buffer, a sample (candidate) has some of them. A kind of model is a table of functions
  * behind the first member of its struct; the search knows this header alone. Scores are
- * compared within one batch of one task and mean nothing else. Source: auto-scheduler 15.
+ * compared within one batch of one task; a difference of 1 is a factor of two in time, where
+ * nothing else is said. Source: auto-scheduler 15.
  */
 #ifndef ML_TUNE_MODEL_H
 #define ML_TUNE_MODEL_H
@@ -25,8 +26,6 @@ typedef struct ml_Learned {
     ml_Samples x;
     const uint64_t *group; /* n: hash of the task's program; labels are made within one */
     const double *seconds; /* n: of a run; 0: it failed (built, ran or verified wrongly) */
-    const double *bound;   /* n: seconds that the machine's roofs allow the task's program;
-                              0: not known. NULL: none is */
 } ml_Learned;
 
 /* What a model has learned from so far. */
@@ -37,7 +36,8 @@ typedef struct ml_ModelStats {
     double seconds;         /* of the last training */
     double held_out;        /* a-peak@32 of samples that were left out of it; NAN: none */
     double batch_peak, batch_error; /* of the last samples added, before they were learned:
-                                       a-peak@32, root mean square; NAN: nothing foretold */
+                                       a-peak@32, root mean square of log2 of the time, up to
+                                       a constant; NAN: nothing was foretold */
 } ml_ModelStats;
 
 /* How much of what a model has learned comes from one feature, in words for people. */
@@ -75,8 +75,9 @@ struct ml_Model {
 };
 
 typedef struct ml_ModelOpts {
-    uint32_t threads;  /* that candidates run with; 0: 1 */
-    uint64_t seed;     /* of what a model draws */
+    uint32_t threads; /* that candidates run with; 0: 1 */
+    uint64_t seed;    /* of what a model draws */
+    bool rank; /* "xgb": only the order is learned, by pairs; scores are no logarithms */
     const char *prior; /* file of a model to begin with; NULL: the one that was installed,
                           where there is one; "": none */
 } ml_ModelOpts;

@@ -42,8 +42,7 @@ static bool make_room(ml_XgbData *d, size_t n, size_t n_rows)
 
         if (!grow(&d->begin, to + 1, sizeof *d->begin) ||
             !grow(&d->group, to, sizeof *d->group) ||
-            !grow(&d->seconds, to, sizeof *d->seconds) ||
-            !grow(&d->bound, to, sizeof *d->bound))
+            !grow(&d->seconds, to, sizeof *d->seconds))
             return false;
         if (d->cap == 0)
             d->begin[0] = 0;
@@ -70,7 +69,6 @@ static void drop_oldest(ml_XgbData *d, size_t n)
         d->begin[k] = d->begin[k + n] - rows;
     memmove(d->group, d->group + n, d->n * sizeof *d->group);
     memmove(d->seconds, d->seconds + n, d->n * sizeof *d->seconds);
-    memmove(d->bound, d->bound + n, d->n * sizeof *d->bound);
 }
 
 static void count_failed(ml_XgbData *d)
@@ -104,13 +102,12 @@ bool ml_xgb_data_add(ml_XgbData *d, ml_Ctx *cx, const ml_Learned *l)
         if (!sound(x, k))
             continue;
         uint32_t from = x->begin[k], rows = x->begin[k + 1] - from, at = d->begin[d->n];
-        double s = l->seconds[k], b = l->bound ? l->bound[k] : 0;
+        double s = l->seconds[k];
 
         memcpy(d->rows + (size_t)at * d->columns, x->rows + (size_t)from * x->columns,
                (size_t)rows * d->columns * sizeof *d->rows);
         d->group[d->n] = l->group[k];
         d->seconds[d->n] = s > 0 && isfinite(s) ? s : 0;
-        d->bound[d->n] = b > 0 && isfinite(b) ? b : 0;
         d->begin[++d->n] = at + rows;
     }
     if (d->n > ML_XGB_MOST)
@@ -131,7 +128,6 @@ void ml_xgb_data_free(ml_XgbData *d)
     free(d->begin);
     free(d->group);
     free(d->seconds);
-    free(d->bound);
 }
 
 /* ---------------------------------------------------------------- labels */
@@ -167,10 +163,7 @@ void ml_xgb_labels(const ml_XgbData *d, ml_Ctx *cx, ml_XgbLabels *out)
         bool ran = d->seconds[k] > 0;
 
         out->y[k] = ran ? (float)(least[out->group[k]] / d->seconds[k]) : 0;
-        out->efficiency[k] = d->bound[k] == 0 ? -1 : 0;
-        if (d->bound[k] > 0 && ran)
-            out->efficiency[k] =
-                d->bound[k] < d->seconds[k] ? (float)(d->bound[k] / d->seconds[k]) : 1;
+        out->log2_y[k] = ran ? fmaxf(log2f(out->y[k]), ML_XGB_WORST) : ML_XGB_WORST;
         out->first[out->group[k] + 2]++;
     }
     for (uint32_t g = 2; g <= out->n_groups; g++)

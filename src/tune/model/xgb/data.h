@@ -19,7 +19,7 @@ typedef struct ml_XgbData {
     float *rows;     /* malloc, like the rest */
     uint32_t *begin; /* n + 1 */
     uint64_t *group;
-    double *seconds, *bound; /* 0: it failed; it is not known */
+    double *seconds; /* 0: it failed */
     size_t failed;
 } ml_XgbData;
 
@@ -31,11 +31,14 @@ void ml_xgb_data_free(ml_XgbData *d);
 /* Whether all numbers of a row are finite. */
 bool ml_xgb_row_is_sound(const float *row, uint32_t columns);
 
+/* Slower than 2 to the power of this times the fastest is all the same. */
+#define ML_XGB_WORST (-6.0F)
+
 /* What is learned of every sample. */
 typedef struct ml_XgbLabels {
-    float *y;          /* least seconds of its group / its seconds; 0: it failed */
-    float *efficiency; /* bound / seconds; 0: it failed; < 0: no bound is known */
-    uint32_t *group;   /* 0, 1, ... in order of first appearance */
+    float *y;        /* least seconds of its group / its seconds; 0: it failed */
+    float *log2_y;   /* of it, at least ML_XGB_WORST; of a failure that */
+    uint32_t *group; /* 0, 1, ... in order of first appearance */
     uint32_t n_groups;
     uint32_t *member; /* samples ordered by group */
     uint32_t *first;  /* n_groups + 1: where each group begins among them */

@@ -29,18 +29,39 @@ void ml_packed_rows(const uint32_t *begin, size_t n, const float *grad, const fl
         }
 }
 
-double ml_loss_squared(size_t n, const float *sum, const float *y, const float *weight,
-                       float *grad, float *hess)
+static float weigh(float y)
+{
+    float w = sqrtf(y);
+
+    return w > WEIGHT_LEAST ? w : WEIGHT_LEAST;
+}
+
+double ml_loss_log(const ml_XgbLabels *l, size_t n, const float *sum, const float *weight,
+                   float *grad, float *hess)
 {
     double loss = 0;
 
-    for (size_t s = 0; s < n; s++) {
-        float w = weight[s] * (y[s] > WEIGHT_LEAST ? y[s] : WEIGHT_LEAST);
-        float off = sum[s] - y[s];
+    (void)n; /* every sample is of a group */
+    for (uint32_t g = 0; g < l->n_groups; g++) {
+        const uint32_t *of = l->member + l->first[g];
+        uint32_t m = l->first[g + 1] - l->first[g];
+        float all = 0, mean = 0;
 
-        grad[s] = w * off;
-        hess[s] = w;
-        loss += 0.5 * (double)w * (double)off * (double)off;
+        for (uint32_t k = 0; k < m; k++) {
+            float w = weight[of[k]] * weigh(l->y[of[k]]);
+
+            hess[of[k]] = w;
+            all += w;
+            mean += w * (sum[of[k]] - l->log2_y[of[k]]);
+        }
+        mean = all > 0 ? mean / all : 0;
+        for (uint32_t k = 0; k < m; k++) {
+            float w = hess[of[k]], off = sum[of[k]] - l->log2_y[of[k]] - mean;
+
+            grad[of[k]] = w * off;
+            hess[of[k]] = all > 0 ? w * (1 - w / all) : 0;
+            loss += 0.5 * (double)w * (double)off * (double)off;
+        }
     }
     return loss;
 }
@@ -74,7 +95,8 @@ double ml_loss_pairs(const ml_XgbLabels *l, size_t n, const float *sum, const fl
 
             for (uint32_t k = 0, to = by; k < m; k++, to = to + 1 == m ? 0 : to + 1) {
                 uint32_t a = of[k], b = of[to];
-                float w = weight[a] * weight[b] * fabsf(l->y[a] - l->y[b]);
+                float more = l->y[a] > l->y[b] ? l->y[a] : l->y[b];
+                float w = weight[a] * weight[b] * more * fabsf(l->y[a] - l->y[b]);
 
                 if (w == 0)
                     continue;

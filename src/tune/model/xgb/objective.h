@@ -17,10 +17,12 @@ void ml_packed_sums(const uint32_t *begin, size_t n, const float *margin, float 
 void ml_packed_rows(const uint32_t *begin, size_t n, const float *grad, const float *hess,
                     float *row_grad, float *row_hess);
 
-/* Half the squared error, weighted by the label, though failures count, too. weight: times
- * that a bootstrap sample holds each; a sample that it does not hold has no gradient. */
-double ml_loss_squared(size_t n, const float *sum, const float *y, const float *weight,
-                       float *grad, float *hess);
+/* Half the squared error of the logarithm, up to a constant of the group: what all samples
+ * of a task have in common is no part of it. The faster weigh more, though failures count,
+ * too. weight: times that a bootstrap sample holds each; a sample that it does not hold has
+ * no gradient. */
+double ml_loss_log(const ml_XgbLabels *l, size_t n, const float *sum, const float *weight,
+                   float *grad, float *hess);
 /* Logistic of pairs within a group: the faster one scores higher, by the more the faster it
  * is. Every sample meets others of its group, drawn by seed and round. */
 double ml_loss_pairs(const ml_XgbLabels *l, size_t n, const float *sum, const float *weight,

@@ -1,13 +1,14 @@
 /*
  * predict - scores of packed rows by the ensemble, in place: no matrix is made of them.
  *
- * A score is the mean of the members, early on with some of their spread, so that what is
+ * A score is the analytic one and the mean of the members, early on with some of their spread, so that what is
  * not known is tried; what the classifier takes for a failure falls towards the lowest.
  * Source: auto-scheduler 15.
  */
 #include "moonloop/tune/model/xgb/xgb.h"
 
 #include "moonloop/core/error.h"
+#include "moonloop/tune/feature/feature.h"
 #include "moonloop/tune/model/xgb/objective.h"
 
 #include <math.h>
@@ -72,6 +73,21 @@ bool ml_xgb_predict(const ml_XgbLibrary *x, ml_Ctx *cx, const ml_XgbTrees *t,
     return ok;
 }
 
+bool ml_xgb_base(const ml_Xgb *m, ml_Ctx *cx, const ml_Samples *s, const float **out)
+{
+    float *base = ML_ARRAY(cx, float, s->n + 1);
+    double *score = ML_ARRAY(cx, double, s->n + 1);
+
+    *out = base;
+    if (s->columns < ML_FEATURES)
+        return true;
+    if (!ml_model_score(m->warm, cx, s, score))
+        return false;
+    for (size_t k = 0; k < s->n; k++)
+        base[k] = (float)score[k];
+    return true;
+}
+
 /* The same samples with 0 in place of what is no number: NULL where all of them are. */
 static float *cleaned(ml_Ctx *cx, const ml_Samples *s, bool *bad)
 {
@@ -100,15 +116,16 @@ static bool score(const ml_Xgb *m, ml_Ctx *cx, const ml_Samples *given, double *
     float *spread = ML_ARRAY(cx, float, given->n + 1);
     float *chance = ML_ARRAY(cx, float, given->n + 1);
     ml_Samples s = *given;
-    const float *rows = cleaned(cx, &s, bad);
+    const float *rows = cleaned(cx, &s, bad), *base;
     double seen = (double)m->data.n / CURIOUS_ENDS, low = 0;
     float curious = seen < 1 ? (float)(CURIOUS * (1 - seen)) : 0;
 
     s.rows = rows ? rows : s.rows;
-    if (!ml_xgb_predict(m->x, cx, ml_xgb_trees(m), &s, mean, spread, chance))
+    if (!ml_xgb_predict(m->x, cx, ml_xgb_trees(m), &s, mean, spread, chance) ||
+        !ml_xgb_base(m, cx, &s, &base))
         return false;
     for (size_t k = 0; k < s.n; k++) {
-        out[k] = (double)(mean[k] + curious * spread[k]);
+        out[k] = (double)(base[k] + mean[k] + curious * spread[k]);
         low = k == 0 || out[k] < low ? out[k] : low;
     }
     for (size_t k = 0; k < s.n; k++) {

@@ -2,8 +2,8 @@
  * train - the ensemble is boosted on what was measured.
  *
  * One matrix is quantised for all members; a bootstrap sample is a weight for each sample, a
- * held-out one has none. Margins come from the library's cache, the gradients are ours, and
- * boosting stops when the held-out tenth is ordered no better. Source: auto-scheduler 15.
+ * held-out one has none. Margins come from the library's cache on top of the analytic score,
+ * the gradients are ours, and boosting stops when the held-out tenth is ordered no better. Source: auto-scheduler 15.
  */
 #include "moonloop/tune/model/xgb/xgb.h"
 
@@ -29,7 +29,9 @@ typedef struct Training {
     ml_Ctx *cx;
     const ml_XgbData *d;
     ml_XgbLabels labels;
+    const float *base; /* what the trees add to, by sample */
     uint64_t seed;
+    bool rank;
     void *matrix;
     size_t n_rows;
     bool *held; /* by sample */
@@ -64,8 +66,8 @@ static bool boost(Training *t, void *booster, uint32_t round)
     return ml_xgb_ok(x, t->cx, status);
 }
 
-/* The sums of all samples so far. */
-static bool sums(Training *t, void *booster)
+/* The sums of all samples so far, and of base (may be NULL). */
+static bool sums(Training *t, void *booster, const float *base)
 {
     const uint64_t *shape;
     const float *margin;
@@ -79,6 +81,8 @@ static bool sums(Training *t, void *booster)
                                  &shape, &dims, &margin)))
         return false;
     ml_packed_sums(t->d->begin, t->d->n, margin, t->sum);
+    for (size_t k = 0; base && k < t->d->n; k++)
+        t->sum[k] += base[k];
     return true;
 }
 
@@ -180,7 +184,7 @@ static bool train_member(Training *t, void **booster, uint32_t member, uint32_t 
 
     draw_bootstrap(t, member);
     for (; round < *rounds; round++) {
-        if (!ml_poll_cancel(t->cx) || !sums(t, *booster))
+        if (!ml_poll_cancel(t->cx) || !sums(t, *booster, t->base))
             return false;
         if (watch && round > begin) {
             double now = held_peak(t);
@@ -192,8 +196,11 @@ static bool train_member(Training *t, void **booster, uint32_t member, uint32_t 
                 break;
             }
         }
-        ml_loss_pairs(&t->labels, t->d->n, t->sum, t->weight, t->seed + member, round,
-                      t->grad, t->hess);
+        if (t->rank)
+            ml_loss_pairs(&t->labels, t->d->n, t->sum, t->weight, t->seed + member, round,
+                          t->grad, t->hess);
+        else
+            ml_loss_log(&t->labels, t->d->n, t->sum, t->weight, t->grad, t->hess);
         if (!boost(t, *booster, round))
             return false;
     }
@@ -212,7 +219,7 @@ static bool train_validity(Training *t, ml_XgbTrees *out)
         return true;
     out->of[ML_XGB_MEMBERS] = booster_from(t, NULL, ML_XGB_MEMBERS);
     for (uint32_t k = 0; out->of[ML_XGB_MEMBERS] && k < VALIDITY_ROUNDS; k++) {
-        if (!sums(t, out->of[ML_XGB_MEMBERS]))
+        if (!sums(t, out->of[ML_XGB_MEMBERS], NULL))
             return false;
         ml_loss_validity(t->d->n, t->sum, t->labels.y, t->grad, t->hess);
         if (!boost(t, out->of[ML_XGB_MEMBERS], k))
@@ -242,9 +249,17 @@ static bool train_all(Training *t, ml_Xgb *m, bool more, ml_XgbTrees *out)
 static bool train(ml_Xgb *m, ml_Ctx *cx, bool more, ml_XgbTrees *out)
 {
     const ml_XgbData *d = &m->data;
-    Training t = {.x = m->x, .cx = cx, .d = d, .seed = m->seed, .n_rows = d->begin[d->n]};
+    Training t = {.x = m->x,
+                  .cx = cx,
+                  .d = d,
+                  .seed = m->seed,
+                  .rank = m->rank,
+                  .n_rows = d->begin[d->n]};
+    const ml_Samples s = {d->n, d->columns, d->rows, d->begin};
 
     *out = (ml_XgbTrees){0};
+    if (!ml_xgb_base(m, cx, &s, &t.base))
+        return false;
     ml_xgb_labels(d, cx, &t.labels);
     hold_out(&t);
     t.sum = ML_ARRAY(cx, float, d->n + 1);
@@ -273,24 +288,34 @@ static bool judge_batch(ml_Xgb *m, ml_Ctx *cx, size_t before)
     const ml_XgbData *d = &m->data;
     ml_ModelStats *st = &m->model.stats;
     size_t n = d->n - before;
-    float *mean = ML_ARRAY(cx, float, n + 1);
+    float *score = ML_ARRAY(cx, float, n + 1);
     const ml_Samples s = {n, d->columns, d->rows, d->begin + before};
+    const float *base;
+    double sum = 0, squares = 0;
+    size_t ran = 0;
     ml_XgbLabels l;
-    double sum = 0;
 
     st->batch_peak = st->batch_error = (double)NAN;
     if (ml_xgb_trees(m) == NULL || n == 0)
         return true;
-    if (!ml_xgb_predict(m->x, cx, ml_xgb_trees(m), &s, mean, NULL, NULL))
+    if (!ml_xgb_predict(m->x, cx, ml_xgb_trees(m), &s, score, NULL, NULL) ||
+        !ml_xgb_base(m, cx, &s, &base))
         return false;
     ml_xgb_labels(d, cx, &l);
     for (size_t k = 0; k < n; k++) {
-        double off = (double)mean[k] - (double)l.y[before + k];
+        double off;
 
-        sum += off * off;
+        score[k] += base[k];
+        off = (double)score[k] - (double)l.log2_y[before + k];
+        if (d->seconds[before + k] <= 0)
+            continue;
+        sum += off;
+        squares += off * off;
+        ran++;
     }
-    st->batch_peak = ml_a_peak(mean, l.y + before, n);
-    st->batch_error = sqrt(sum / (double)n);
+    st->batch_peak = ml_a_peak(score, l.y + before, n);
+    if (ran > 0)
+        st->batch_error = sqrt(fmax(squares / (double)ran - pow(sum / (double)ran, 2), 0));
     return true;
 }
 

@@ -2,7 +2,8 @@
  * xgb - gradient-boosted trees that learn the order of a task's candidates while they are
  * measured, by libxgboost.
  *
- * Until something is learned the analytic model scores. Everything is done on one thread,
+ * The analytic model scores, and trees add what it misses as soon as they learn it.
+ * Everything is done on one thread,
  * so that the same samples give the same trees on every machine with the same library.
  * Source: auto-scheduler 15.
  */
@@ -62,6 +63,7 @@ ml_Model *ml_model_xgb(const ml_XgbLibrary *x, const ml_ModelOpts *o)
         .kind = &kind, .stats = {.held_out = NAN, .batch_peak = NAN, .batch_error = NAN}};
     m->x = x;
     m->seed = o->seed;
+    m->rank = o->rank;
     m->warm = ml_model_analytic(o->threads ? o->threads : 1);
     return &m->model;
 }

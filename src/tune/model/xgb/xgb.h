@@ -20,8 +20,9 @@ typedef struct ml_XgbTrees {
 typedef struct ml_Xgb {
     ml_Model model;
     const ml_XgbLibrary *x;
-    ml_Model *warm; /* scores until something is learned */
+    ml_Model *warm; /* scores until something is learned; trees add to it what it misses */
     uint64_t seed;
+    bool rank;        /* only the order is learned */
     uint32_t columns; /* of what was learned; 0: nothing was */
     ml_XgbData data;
     ml_XgbTrees prior; /* that a training begins with, from a file; or empty */
@@ -51,6 +52,10 @@ bool ml_xgb_score(ml_Model *m, ml_Ctx *cx, const ml_Samples *s, double *out);
  * that it runs; 1 where there is no classifier. */
 bool ml_xgb_predict(const ml_XgbLibrary *x, ml_Ctx *cx, const ml_XgbTrees *t,
                     const ml_Samples *s, float *mean, float *spread, float *chance);
+
+/* What the trees add to, by sample, in cx: the analytic score; 0 where there are fewer
+ * features than it needs. */
+bool ml_xgb_base(const ml_Xgb *m, ml_Ctx *cx, const ml_Samples *s, const float **out);
 
 /* file.c */
 bool ml_xgb_save(ml_Model *m, ml_Ctx *cx, const char *path);
