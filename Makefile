@@ -37,7 +37,7 @@ CONFIG  := $(if $(SAN),san-$(subst $(comma),-,$(SAN)),release)$(if $(filter 1,$(
 OUT     := $(BUILD)/$(CCNAME)-$(CONFIG)
 
 # These goals start a make of their own, or compile nothing: they must work before anything is installed.
-LIGHT   := help clean test check demo bench bench-compile bench-forms bench-kernels rivals fuzz fuzz-space races golden cov lint tidy format format-check doc \
+LIGHT   := help clean test check demo bench bench-compile bench-forms bench-model train-model bench-kernels rivals fuzz fuzz-space races golden cov lint tidy format format-check doc \
            dist uninstall deps
 HEAVY   := $(filter-out $(LIGHT),$(or $(MAKECMDGOALS),all))
 
@@ -76,6 +76,8 @@ $(OUT)/%.o: %.c $(OUT)/config.h $(OUT)/flags.txt
 	@mkdir -p $(@D)
 	$(call say,CC      $<)
 	$(Q)$(COMPILE) -MMD -MP -c -o $@ $<
+
+$(OUT)/src/tune/model/xgb/shipped.o: share/model.ubj
 
 # What is compiled in as text: the Lua of the program, the cases of the primitives.
 $(OUT)/lua_files.c: $(LUA_FILES) $(OUT)/lua.txt

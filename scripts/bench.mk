@@ -6,6 +6,20 @@ RIVALS_FOLDER ?= $(BUILD)/rivals
 RIVALS        ?= openblas,onednn,torch
 SET           ?= suite
 # `make bench-forms`: candidates a second that features and scores are worked out for, from closed forms.
+# `make bench-model TRAINED=FILE`: how a model orders an operator's candidates that it has not seen, from the records of a
+# database. `make train-model N=1000` measures random candidates of ROWS into it (again: goes on) and trains the model
+# that is shipped, share/model.ubj. N=0: trains alone.
+TRAINED     ?= $(BUILD)/train.db
+MODEL_TOOL  := $(OUT)/tests/bench/bench_model
+.PHONY: bench-model run-bench-model train-model run-train-model
+bench-model train-model: %:
+	@sh scripts/install-deps.sh build
+	@$(SUBMAKE) run-$@
+run-bench-model: $(MODEL_TOOL)
+	@$< '$(TRAINED)' $(if $(filter 1,$(JSON)),--json)
+run-train-model: all $(MODEL_TOOL)
+	@$(if $(filter 0,$(N)),:,$(OUT)/moonloop --private -b scripts/train_model.lua db='$(TRAINED)' n='$(N)' rows='$(ROWS)')
+	@$(MODEL_TOOL) '$(TRAINED)' --train share/model.ubj
 .PHONY: bench-kernels run-bench-kernels bench-forms run-bench-forms rivals
 bench-forms:
 	@sh scripts/install-deps.sh build

@@ -341,6 +341,26 @@ static void a_prior_is_where_it_begins(void **state)
     ml_ctx_unref(cx);
 }
 
+/* Every library reads the model that is compiled in. */
+static void the_shipped_model_is_read(void **state)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Model *m = ml_model_open(cx, "xgb", &(ml_ModelOpts){.threads = 2});
+    const ml_Gain *gain;
+    size_t n;
+
+    (void)state;
+    assert_non_null(m);
+    if (m->note)
+        fail_msg("%s", m->note);
+    assert_true(m->stats.rounds > 0);
+    assert_non_null(strstr(m->made, "records"));
+    assert_true(ml_model_importance(m, cx, &gain, &n));
+    assert_true(n > 5 && gain[0].share > 0.01 && *gain[0].what);
+    ml_model_close(m);
+    ml_ctx_unref(cx);
+}
+
 /* ---------------------------------------------------------------- bad input */
 
 static void bad_samples_do_no_harm(void **state)
@@ -547,6 +567,7 @@ static int of_library(void)
         cmocka_unit_test(importance_names_what_decides),
         cmocka_unit_test(models_are_kept),
         cmocka_unit_test(a_prior_is_where_it_begins),
+        cmocka_unit_test(the_shipped_model_is_read),
         cmocka_unit_test(bad_samples_do_no_harm),
         cmocka_unit_test(an_interrupt_leaves_the_model),
     };

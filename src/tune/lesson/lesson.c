@@ -58,21 +58,20 @@ static ml_Schedule *start_of(ml_Ctx *cx, const ml_DbWorkload *w)
                  : NULL;
 }
 
-static bool read_workload(Reading *rd, ml_Db *db, int64_t id)
+/* Those of v that are of the space of the k-th, which is the first of it. */
+static void read_space(Reading *rd, ml_Schedule *start, const ml_DbWorkload *w,
+                       const ml_Record *v, size_t k, size_t n)
 {
-    ml_Ctx *own = ml_ctx_new(0);
-    const ml_DbQuery q = {.workload = id, .any_seed = true};
-    ml_DbWorkload w = {0};
-    ml_Record *v = NULL;
-    size_t n = 0;
-    bool ok = ml_db_workload_at(db, own, id, &w) && ml_db_records(db, own, &q, &v, &n);
-    ml_Schedule *start = ok ? start_of(own, &w) : NULL;
-    ml_LessonGroup g = {
-        .name = ml_strdup(rd->cx, ml_str(w.name)), .flop = w.flop, .first = rd->seconds.n};
+    ml_LessonGroup g = {.name = ml_strdup(rd->cx, ml_str(w->name)),
+                        .space = ml_strdup(rd->cx, ml_str(v[k].space)),
+                        .flop = w->flop,
+                        .first = rd->seconds.n};
 
-    for (size_t k = 0; k < n && start; k++) {
+    for (; k < n; k++) {
         double seconds = v[k].n_run ? ml_record_seconds(&v[k]) : 0;
 
+        if (!ml_streq(v[k].space, g.space))
+            continue;
         if (!read_rows(rd, start, &v[k])) {
             rd->skipped++;
             continue;
@@ -84,9 +83,29 @@ static bool read_workload(Reading *rd, ml_Db *db, int64_t id)
             g.best = seconds;
         g.n++;
     }
+    ml_push(rd->cx, &rd->groups, g);
+}
+
+static bool read_workload(Reading *rd, ml_Db *db, int64_t id)
+{
+    ml_Ctx *own = ml_ctx_new(0);
+    const ml_DbQuery q = {.workload = id, .any_seed = true};
+    ml_DbWorkload w = {0};
+    ml_Record *v = NULL;
+    size_t n = 0;
+    bool ok = ml_db_workload_at(db, own, id, &w) && ml_db_records(db, own, &q, &v, &n);
+    ml_Schedule *start = ok ? start_of(own, &w) : NULL;
+
+    for (size_t k = 0; k < n && start; k++) {
+        size_t before = 0;
+
+        while (before < k && !ml_streq(v[before].space, v[k].space))
+            before++;
+        if (before == k)
+            read_space(rd, start, &w, v, k, n);
+    }
     if (start == NULL)
         rd->skipped += n;
-    ml_push(rd->cx, &rd->groups, g);
     ml_schedule_unref(start);
     if (!ok)
         ml_error_move(rd->cx, own);

@@ -10,8 +10,9 @@
 #include "moonloop/tune/db/db.h"
 #include "moonloop/tune/model/model.h"
 
+/* Records of one workload in one design space. */
 typedef struct ml_LessonGroup {
-    const char *name; /* of the workload */
+    const char *name, *space;
     double flop;
     size_t first, n; /* samples */
     double best;     /* seconds; 0: all failed */

@@ -78,8 +78,8 @@ typedef struct ml_ModelOpts {
     uint32_t threads; /* that candidates run with; 0: 1 */
     uint64_t seed;    /* of what a model draws */
     bool rank; /* "xgb": only the order is learned, by pairs; scores are no logarithms */
-    const char *prior; /* file of a model to begin with; NULL: the one that was installed,
-                          where there is one; "": none */
+    const char *prior; /* file of a model to begin with; NULL: the one that is shipped;
+                          "": none */
 } ml_ModelOpts;
 
 /* The model of a kind: "analytic", "random", "xgb". opts NULL: all 0. Where the library of

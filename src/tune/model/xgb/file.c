@@ -11,6 +11,7 @@
 #include "moonloop/core/base/text.h"
 #include "moonloop/core/error.h"
 #include "moonloop/tune/feature/feature.h"
+#include "moonloop/tune/model/xgb/shipped.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -268,6 +269,11 @@ static bool load_bytes(ml_Xgb *m, ml_Ctx *cx, ml_Str bytes, const char *name)
     m->model.made = made;
     m->model.stats.rounds = trees.rounds;
     return true;
+}
+
+bool ml_xgb_load_shipped(ml_Xgb *m, ml_Ctx *cx)
+{
+    return load_bytes(m, cx, ml_xgb_shipped(), "the model that is shipped");
 }
 
 bool ml_xgb_load(ml_Model *m, ml_Ctx *cx, const char *path)

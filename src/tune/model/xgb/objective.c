@@ -36,33 +36,63 @@ static float weigh(float y)
     return w > WEIGHT_LEAST ? w : WEIGHT_LEAST;
 }
 
+/* What is as slow as can be told, or fails, and is foretold so is right. The others of the
+ * group say what its constant is. */
+static bool is_worst(const ml_XgbLabels *l, uint32_t s)
+{
+    return l->log2_y[s] <= ML_XGB_WORST;
+}
+
+static double loss_of_group(const ml_XgbLabels *l, uint32_t g, const float *sum,
+                            const float *weight, float *grad, float *hess)
+{
+    const uint32_t *of = l->member + l->first[g];
+    uint32_t m = l->first[g + 1] - l->first[g];
+    float all = 0, mean = 0, pull = 0, held = 0; /* of the worst on the constant */
+    double loss = 0;
+
+    for (uint32_t k = 0; k < m; k++) {
+        float w = weight[of[k]] * weigh(l->y[of[k]]);
+
+        if (is_worst(l, of[k]))
+            continue;
+        all += w;
+        mean += w * (sum[of[k]] - l->log2_y[of[k]]);
+    }
+    mean = all > 0 ? mean / all : 0;
+    for (uint32_t k = 0; k < m; k++) {
+        float w = weight[of[k]] * weigh(l->y[of[k]]);
+        float off = sum[of[k]] - l->log2_y[of[k]] - mean;
+
+        if (all <= 0 || (is_worst(l, of[k]) && off < 0))
+            w = 0;
+        if (is_worst(l, of[k])) {
+            pull += w * off;
+            held += w;
+        }
+        grad[of[k]] = w * off;
+        hess[of[k]] = w;
+        loss += 0.5 * (double)w * (double)off * (double)off;
+    }
+    for (uint32_t k = 0; k < m && all > 0; k++) {
+        float part = hess[of[k]] / all;
+
+        if (is_worst(l, of[k]))
+            continue;
+        grad[of[k]] -= part * pull;
+        hess[of[k]] += part * part * held - part * hess[of[k]];
+    }
+    return loss;
+}
+
 double ml_loss_log(const ml_XgbLabels *l, size_t n, const float *sum, const float *weight,
                    float *grad, float *hess)
 {
     double loss = 0;
 
     (void)n; /* every sample is of a group */
-    for (uint32_t g = 0; g < l->n_groups; g++) {
-        const uint32_t *of = l->member + l->first[g];
-        uint32_t m = l->first[g + 1] - l->first[g];
-        float all = 0, mean = 0;
-
-        for (uint32_t k = 0; k < m; k++) {
-            float w = weight[of[k]] * weigh(l->y[of[k]]);
-
-            hess[of[k]] = w;
-            all += w;
-            mean += w * (sum[of[k]] - l->log2_y[of[k]]);
-        }
-        mean = all > 0 ? mean / all : 0;
-        for (uint32_t k = 0; k < m; k++) {
-            float w = hess[of[k]], off = sum[of[k]] - l->log2_y[of[k]] - mean;
-
-            grad[of[k]] = w * off;
-            hess[of[k]] = all > 0 ? w * (1 - w / all) : 0;
-            loss += 0.5 * (double)w * (double)off * (double)off;
-        }
-    }
+    for (uint32_t g = 0; g < l->n_groups; g++)
+        loss += loss_of_group(l, g, sum, weight, grad, hess);
     return loss;
 }
 

@@ -4,6 +4,22 @@
 #include "moonloop/core/error.h"
 #include "moonloop/tune/model/xgb/xgb.h"
 
+/* With what was learned before. A given file must be one; without the shipped one it goes,
+ * too: another version of the library may not read it. */
+static bool load_prior(ml_Model *m, ml_Ctx *cx, const char *prior)
+{
+    ml_Ctx *own;
+
+    if (prior)
+        return *prior == '\0' || ml_model_load(m, cx, prior);
+    own = ml_ctx_new(0);
+    if (!ml_xgb_load_shipped((ml_Xgb *)m, own))
+        m->note = "this libxgboost cannot read the model that is shipped: what is learned "
+                  "begins with nothing";
+    ml_ctx_unref(own);
+    return true;
+}
+
 /* Where the library cannot be had, the analytic model, and why. */
 static ml_Model *open_xgb(ml_Ctx *cx, const ml_ModelOpts *o, uint32_t threads)
 {
@@ -13,7 +29,7 @@ static ml_Model *open_xgb(ml_Ctx *cx, const ml_ModelOpts *o, uint32_t threads)
 
     if (x == NULL) {
         m->note = why;
-    } else if (o->prior && *o->prior && !ml_model_load(m, cx, o->prior)) {
+    } else if (!load_prior(m, cx, o->prior)) {
         ml_model_close(m);
         return NULL;
     }

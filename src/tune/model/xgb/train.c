@@ -3,7 +3,7 @@
  *
  * One matrix is quantised for all members; a bootstrap sample is a weight for each sample, a
  * held-out one has none. Margins come from the library's cache on top of the analytic score,
- * the gradients are ours, and boosting stops when the held-out tenth is ordered no better. Source: auto-scheduler 15.
+ * the gradients are ours, and boosting stops when the held-out tenth is ordered worse. Source: auto-scheduler 15.
  */
 #include "moonloop/tune/model/xgb/xgb.h"
 
@@ -15,14 +15,19 @@
 
 enum {
     FIRST = 16,       /* samples before anything is learned */
-    ROUNDS = 60,      /* at most, of a training */
+    ROUNDS = 60,      /* at most, of a training: of few samples a part of their number, */
+    FEW_ROUNDS = 2,   /* and not less than this */
+    DEPTH = 6,        /* of trees; of few samples less: they learn by heart */
     MORE_ROUNDS = 10, /* of one that goes on */
-    PATIENCE = 15,    /* rounds without a better order */
+    PATIENCE = 15,    /* rounds that order the held-out samples worse */
     HOLD_OUT = 400,   /* samples from which on a tenth is held out */
     CLASSIFY = 8,     /* samples of either kind that a classifier needs */
     VALIDITY_ROUNDS = 20,
     AGAIN = 5, /* 1/5 more samples than at the last whole training: the next one */
 };
+
+/* Of a-peak@32: a tenth of the samples tells it no finer. */
+#define NO_WORSE 0.03
 
 typedef struct Training {
     const ml_XgbLibrary *x;
@@ -189,12 +194,11 @@ static bool train_member(Training *t, void **booster, uint32_t member, uint32_t 
         if (watch && round > begin) {
             double now = held_peak(t);
 
-            if (now > best) {
-                best = now;
+            best = now > best ? now : best;
+            if (now >= best - NO_WORSE)
                 best_round = round;
-            } else if (round - best_round >= PATIENCE) {
+            else if (round - best_round >= PATIENCE)
                 break;
-            }
         }
         if (t->rank)
             ml_loss_pairs(&t->labels, t->d->n, t->sum, t->weight, t->seed + member, round,
@@ -228,15 +232,35 @@ static bool train_validity(Training *t, ml_XgbTrees *out)
     return out->of[ML_XGB_MEMBERS] != NULL;
 }
 
+static uint32_t clamp(size_t v, uint32_t least, uint32_t most)
+{
+    return v < least ? least : v > most ? most : (uint32_t)v;
+}
+
+static bool set_depth(Training *t, void *booster)
+{
+    uint32_t bits = 0;
+
+    while (t->d->n >> bits > 1)
+        bits++;
+    return ml_xgb_ok(
+        t->x, t->cx,
+        t->x->set(
+            booster, "max_depth",
+            ml_format(t->cx, "%u", (unsigned)clamp(bits > 3 ? bits - 3 : 0, 2, DEPTH))));
+}
+
 static bool train_all(Training *t, ml_Xgb *m, bool more, ml_XgbTrees *out)
 {
     const ml_XgbTrees *from = more && m->trees.of[0] ? &m->trees : &m->prior;
-    uint32_t rounds = from->rounds + (more ? MORE_ROUNDS : ROUNDS);
+    uint32_t rounds =
+        from->rounds + (more ? MORE_ROUNDS : clamp(t->d->n / 24, FEW_ROUNDS, ROUNDS));
     double peak = (double)NAN;
 
     for (uint32_t k = 0; k < ML_XGB_MEMBERS; k++) {
         out->of[k] = booster_from(t, from->of[k], k);
-        if (!out->of[k] || !train_member(t, &out->of[k], k, from->rounds, &rounds, &peak))
+        if (!out->of[k] || !set_depth(t, out->of[k]) ||
+            !train_member(t, &out->of[k], k, from->rounds, &rounds, &peak))
             return false;
     }
     out->rounds = rounds;

@@ -20,7 +20,7 @@ bool ml_xgb_set_up(const ml_XgbLibrary *x, ml_Ctx *cx, void *booster, uint32_t s
         {"tree_method", "hist"},
         {"objective", "reg:squarederror"},
         {"base_score", "0"},
-        {"max_depth", "6"},
+
         {"eta", "0.2"},
         {"gamma", "0.001"},
         {"min_child_weight", "0"},

@@ -60,6 +60,7 @@ bool ml_xgb_base(const ml_Xgb *m, ml_Ctx *cx, const ml_Samples *s, const float *
 /* file.c */
 bool ml_xgb_save(ml_Model *m, ml_Ctx *cx, const char *path);
 bool ml_xgb_load(ml_Model *m, ml_Ctx *cx, const char *path);
+bool ml_xgb_load_shipped(ml_Xgb *m, ml_Ctx *cx);
 
 /* gain.c */
 bool ml_xgb_gain(ml_Model *m, ml_Ctx *cx, const ml_Gain **out, size_t *n);
