@@ -21,6 +21,14 @@ fi
 [ "$status" = 0 ] && grep -q '^6 of 6 trials (' out && grep -q '^best   [0-9.]* GFLOP/s.*, first of 5 measured by turns, record [0-9]*; :adopt makes it a branch$' out &&
     grep -q '^tune matmul  llvm .*  seed 1  1 thread$' err && [ "$(records "$db")" = 6 ]
 verdict 'tunes and keeps the records'
+typed "$mm" ':graph search' ':graph search curve.svg' ':graph search curve.txt' ':graph search --db none.db'
+[ "$status" != 0 ] && grep -q '^a  seed 1: [0-9.]* after 6$' out && grep -q ' 1 to 6 trials, ' out && grep -q '^wrote curve.svg' out &&
+    grep -q 'matmul: best so far' curve.svg && grep -q '^a  seed 1' curve.txt && grep -q 'no database at .*none.db' err &&
+    [ "$(grep -c '^error' err)" = 1 ]
+verdict ':graph search draws the curves of the records'
+typed 's = schedule(workload.matmul(8, 8, 8))' ':graph search'
+[ "$status" != 0 ] && grep -q 'nothing was searched for matmul in this session' err
+verdict ':graph search says when nothing was searched'
 typed "$mm" ':tune --trials 9'
 [ "$status" = 0 ] && grep -q '^9 of 9 trials (.*; 6 of them earlier;' out && [ "$(records "$db")" = 9 ]
 verdict 'counts the records of before'

@@ -2,6 +2,7 @@
 #include "repl/graph/graph.h"
 
 #include "moonloop/core/json/data.h"
+#include "repl/cmd/graph_search.h"
 #include "repl/cmd/options.h"
 #include "repl/show/show.h"
 #include "repl/show/versions.h"
@@ -39,39 +40,45 @@ static void show_picture(ml_Session *ss, ml_Graph *g, const char *text)
 
 bool cmd_graph(ml_Session *ss, const ml_Words *w)
 {
-    const char *kind = NULL, *file = NULL, *diff = NULL;
+    const char *kind = NULL, *file = NULL, *diff = NULL, *db = NULL;
     bool dark = false;
     const ml_Option options[] = {
         {.kind = ML_OPTION_WORD, .to = &kind},
         {.kind = ML_OPTION_WORD, .to = &file},
         {"--dark", ML_OPTION_FLAG, &dark, 0, 0, NULL},
         {"--diff", ML_OPTION_TEXT, &diff, 0, 0, ":graph --diff takes a version"},
+        {"--db", ML_OPTION_TEXT, &db, 0, 0, "--db takes a file"},
     };
     int since = -1;
     ml_Graph g;
     ml_GraphWhy why = {.code = ML_E_NO_FILE};
     ml_Text said = {0};
 
-    if (!ml_read_options(ss, w, ":graph loops|deps [FILE] knows --dark and --diff VERSION",
-                         options, ML_COUNT(options)))
+    if (!ml_read_options(
+            ss, w,
+            ":graph loops|deps|search [FILE] knows --dark, --diff VERSION and --db FILE",
+            options, ML_COUNT(options)))
         return false;
     if (file && ml_session_forbids(ss, ":graph FILE"))
         return false;
     if (!kind)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                ":graph loops|deps [FILE] (.svg .png .pdf .txt .dot)");
+        return ml_session_error(
+            ss, ML_E_BAD_ARGUMENT,
+            ":graph loops|deps|search [FILE] (.svg .png .pdf .txt .dot)");
     if (diff && !ml_find_version(ss, diff, &since))
         return false;
 
-    bool ok = ml_graph_build(ss->focus, kind, since, dark, &g, &why) &&
+    bool ok = (ml_streq(kind, "search")
+                   ? ml_graph_of_search(ss, db, dark, &g, &why)
+                   : ml_graph_build(ss->focus, kind, since, dark, &g, &why)) &&
               (file ? ml_graph_write(&g, kind, file, &why)
                     : ml_graph_text(&g, kind, ss->out.ascii, &said, &why));
 
-    if (!ok)
+    if (!ok && why.message.n)
         ml_session_error(ss, why.code, "%s", ml_text_z(&why.message));
-    else if (file)
+    else if (ok && file)
         tell_written(ss, &g, file);
-    else
+    else if (ok)
         show_picture(ss, &g, said.n ? ml_text_z(&said) : "there is nothing to draw");
     ml_graph_free(&g);
     ml_text_free(&why.message);

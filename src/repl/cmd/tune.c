@@ -24,6 +24,7 @@
 #include "repl/job/background.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/progress.h"
+#include "repl/session/searched.h"
 
 enum { ROWS = 10, LEAST_ROW = 16 }; /* rows of a search; candidates between two */
 
@@ -434,6 +435,23 @@ static ml_TuneState search(Show *sh, ml_Tuner *t, ml_Ctx *cx, const ml_TuneAsk *
     return go ? state : ML_TUNE_CANCELLED;
 }
 
+/* For :graph search. */
+static void keep_curve(const Show *sh, ml_Tuner *t)
+{
+    const ml_TuneTrial *v;
+    size_t n = ml_tuner_trials(t, &v);
+    ml_Ctx *cx = ml_ctx_new(0);
+    double *best = ML_ARRAY(cx, double, n + 1);
+
+    for (size_t k = 0; k < n; k++)
+        best[k] = v[k].best;
+    if (n > 0)
+        ml_searched_keep(
+            sh->ss, &(ml_Searched){ml_schedule_name(sh->ss->focus), sh->amount, 1,
+                                   &(ml_SearchCurve){ml_tuner_status(t)->with, n, best}});
+    ml_ctx_unref(cx);
+}
+
 bool cmd_tune(ml_Session *ss, const ml_Words *w)
 {
     ml_TuneAsk ask;
@@ -469,6 +487,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     announce(&sh, &ask);
     state = search(&sh, t, cx, &ask, warning != NULL);
     s = ml_tuner_status(t);
+    keep_curve(&sh, t);
     if (state == ML_TUNE_FAILED)
         ml_session_ctx_error(ss, cx);
     else {

@@ -63,7 +63,8 @@ bool ml_graph_build(ml_Schedule *s, const char *kind, int since, bool dark, ml_G
         return true;
     }
     why->code = ML_E_BAD_ARGUMENT;
-    ml_text_fmt(&why->message, "no picture is called %s; there are loops and deps", kind);
+    ml_text_fmt(&why->message, "no picture is called %s; there are loops, deps and search",
+                kind);
     return false;
 }
 
@@ -106,8 +107,8 @@ enum { TOO_LONG = 3, NO_ROOM = 4, NOT_THERE = 127 };
  * so that neither side waits for the other. */
 static int run_draw(const ml_Graph *g, const char *format, const char *file, ml_Text *said)
 {
-    char path[PATH_MAX + 32], name[] = "moonloop-draw", line[4000];
-    ml_Text form = {0}, to = {0};
+    char path[PATH_MAX + 32], name[] = "moonloop-draw", flag[] = "--layout", line[4000];
+    ml_Text form = {0}, to = {0}, layout = {0};
     FILE *in = tmpfile(), *err = tmpfile();
     int status = NO_ROOM;
     pid_t pid;
@@ -115,10 +116,11 @@ static int run_draw(const ml_Graph *g, const char *format, const char *file, ml_
 
     ml_text_add(&form, format);
     ml_text_add(&to, file);
+    ml_text_add(&layout, g->layout ? g->layout : "dot");
     if (!in || !err || fwrite(g->dot.p, 1, g->dot.n, in) != g->dot.n || fflush(in) != 0) {
         ml_text_fmt(said, "cannot write a file for moonloop-draw: %s", strerror(errno));
     } else {
-        char *argv[] = {name, form.p, to.p, NULL};
+        char *argv[] = {name, flag, layout.p, form.p, to.p, NULL};
 
         rewind(in);
         posix_spawn_file_actions_init(&fa);
@@ -140,6 +142,7 @@ static int run_draw(const ml_Graph *g, const char *format, const char *file, ml_
         fclose(err);
     ml_text_free(&form);
     ml_text_free(&to);
+    ml_text_free(&layout);
     return status;
 }
 
@@ -195,6 +198,10 @@ bool ml_graph_text(ml_Graph *g, const char *kind, bool ascii, ml_Text *out,
     bool ok = false;
     int fd;
 
+    if (g->chars.n) {
+        ml_text_add(out, ml_text_z(&g->chars));
+        return true;
+    }
     ml_text_fmt(&file, "%s/moonloop-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     fd = mkstemp(file.p);
     if (fd < 0) {

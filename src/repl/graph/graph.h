@@ -35,6 +35,8 @@ typedef struct ml_Graph {
     const ml_Module *before; /* what changed since then is told; NULL: nothing is */
     uint32_t occurs;         /* of each look a bit */
     ml_Text gone;            /* names of what was there before */
+    const char *layout;      /* of moonloop-draw; NULL: layers */
+    ml_Text chars;           /* what it is in characters, when that is not laid out */
 } ml_Graph;
 
 typedef struct ml_GraphWhy { /* why there is no picture, in one line */
@@ -50,6 +52,15 @@ bool ml_graph_build(ml_Schedule *s, const char *kind, int since, bool dark, ml_G
 void ml_graph_free(ml_Graph *g);
 void ml_graph_loops(ml_Schedule *s, ml_Graph *g);
 void ml_graph_deps(ml_Schedule *s, ml_Graph *g);
+typedef struct ml_GraphCurve {
+    const char *name;
+    size_t n;
+    const double *speed; /* after 1 to n trials, never falling; 0: none yet */
+} ml_GraphCurve;
+/* Speed over trials, a line each; in characters at most so wide. g: as ml_graph_build leaves
+ * it, but for `dark` empty. */
+void ml_graph_search(const char *title, const char *unit, const ml_GraphCurve *v, size_t n,
+                     int width, bool ascii, ml_Graph *g);
 
 /* The edges between the blocks of one scope, in the order of the text: for each pair and
  * kind, each buffer that both name, unless a block between has overwritten all of it. */

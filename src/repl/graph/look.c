@@ -308,4 +308,5 @@ void ml_graph_free(ml_Graph *g)
 {
     ml_text_free(&g->dot);
     ml_text_free(&g->gone);
+    ml_text_free(&g->chars);
 }

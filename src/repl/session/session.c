@@ -8,6 +8,7 @@
 #include "repl/out/interrupt.h"
 #include "repl/session/profiles.h"
 #include "repl/session/progress.h"
+#include "repl/session/searched.h"
 #include "repl/session/themes.h"
 
 void ml_session_init(ml_Session *ss)
@@ -28,6 +29,7 @@ void ml_session_free(ml_Session *ss)
     ml_heap_free(ss->done);
     ml_heap_free(ss->undone);
     ml_profiles_free(ss);
+    ml_searched_free(ss);
     ml_themes_free(ss);
     ml_aliases_free(&ss->aliases);
 }

@@ -60,8 +60,9 @@ typedef struct ml_Session {
     ml_History *history;    /* NULL: nothing was typed yet */
     bool no_history;        /* its file is neither read nor written */
     bool patient; /* trials take the time they need: nobody waits for a script of keys */
-    struct ml_Themes *themes;     /* of the user (themes.h); NULL: none */
-    struct ml_Profiles *profiles; /* measured shares (profiles.h); NULL: none yet */
+    struct ml_Themes *themes;         /* of the user (themes.h); NULL: none */
+    struct ml_SearchedKept *searched; /* curves of searches (searched.h); NULL: none */
+    struct ml_Profiles *profiles;     /* measured shares (profiles.h); NULL: none yet */
     struct ml_Keymap *keymap; /* what bind_key changed of the visualiser's keys, or NULL */
     bool scratch; /* of an example in a help text: nothing of the user is touched */
     ml_Autosave *autosave;            /* NULL: none is kept */

@@ -3,8 +3,11 @@
 #include <stdlib.h>
 
 #include "moonloop/core/base/arena.h"
+#include "moonloop/tune/model/model.h"
 #include "moonloop/work/records.h"
 #include "repl/tuning/board.h"
+
+enum { MOST_GAINS = 8 };
 
 static void add_fault(ml_Board *b, const ml_Record *r)
 {
@@ -73,10 +76,11 @@ static int by_seconds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void add_trial(ml_Board *b, const ml_Record *r)
+static void add_trial(ml_Board *b, const ml_Record *r, double expected)
 {
-    ml_board_trial(
-        b, &(ml_BoardTrial){.seconds = r->n_run ? ml_record_best(r) : 0, .record = r->id});
+    ml_board_trial(b, &(ml_BoardTrial){.expected = expected,
+                                       .seconds = r->n_run ? ml_record_best(r) : 0,
+                                       .record = r->id});
     if (!r->n_run)
         add_fault(b, r);
 }
@@ -102,7 +106,7 @@ static void add_before(ml_Board *b, ml_Tuner *t, const ml_Record *like, int64_t 
         best = ML_ARRAY(cx, ml_Record *, n + 1);
         left = 0;
         for (; k < n; k++) {
-            add_trial(b, &v[k]);
+            add_trial(b, &v[k], 0);
             if (v[k].n_run)
                 best[left++] = &v[k];
         }
@@ -128,10 +132,53 @@ static void read_before(ml_Board *b, ml_Tuner *t, const ml_Record *first, ml_Sch
     ml_ctx_unref(cx);
 }
 
+static void read_sketches(ml_Board *b, ml_Tuner *t)
+{
+    const ml_TuneSketch *v;
+    size_t n = ml_tuner_sketches(t, &v);
+
+    for (size_t k = 0; k < n; k++) {
+        if (k == b->sketches.n)
+            ml_push(b->cx, &b->sketches,
+                    ((ml_BoardSketch){.name = ml_strdup(b->cx, ml_str(v[k].name))}));
+        ml_BoardSketch *to = &b->sketches.v[k];
+
+        to->measured = v[k].measured;
+        to->failed = v[k].failed;
+        to->points = v[k].points;
+        to->best = v[k].best;
+        to->share = v[k].share;
+    }
+}
+
+/* What it has found to matter is looked up when it has learned anew. */
+static void read_model(ml_Board *b, ml_Tuner *t)
+{
+    ml_Model *m = ml_tuner_model(t);
+    const ml_Gain *v = NULL;
+    size_t n = 0;
+
+    b->model = b->st.model;
+    if (m == NULL || m->stats.trained == b->samples)
+        return;
+    b->samples = m->stats.trained;
+    b->held_out = m->stats.held_out;
+    ml_Ctx *cx = ml_ctx_new(0);
+
+    if (ml_model_importance(m, cx, &v, &n)) {
+        b->gains.n = 0;
+        for (size_t k = 0; k < n && k < MOST_GAINS; k++)
+            ml_push(b->cx, &b->gains,
+                    ((ml_BoardGain){ml_strdup(b->cx, ml_str(v[k].what)), v[k].share}));
+    }
+    ml_ctx_unref(cx);
+}
+
 void ml_board_read(ml_Board *b, ml_Tuner *t, ml_Schedule *s)
 {
     const ml_Record *const *v;
-    size_t n = ml_tuner_records(t, &v), before;
+    const ml_TuneTrial *trial;
+    size_t n = ml_tuner_records(t, &v), n_trials = ml_tuner_trials(t, &trial), before;
 
     ml_board_status(b, ml_tuner_status(t));
     if (!b->began) {
@@ -144,9 +191,13 @@ void ml_board_read(ml_Board *b, ml_Tuner *t, ml_Schedule *s)
     before = b->trials.n - b->before;
     for (size_t k = before; k < n; k++) {
         (void)ml_schedule_names(s);
-        add_trial(b, v[k]);
+        add_trial(b, v[k], k < n_trials ? trial[k].expected : 0);
         if (v[k]->n_run)
             add_rank(b, v[k], s);
     }
     compare_ranks(b);
+    b->with = b->st.with;
+    b->points = b->st.points;
+    read_sketches(b, t);
+    read_model(b, t);
 }
