@@ -113,7 +113,7 @@ static void commands_complete_their_words(void **state)
     offers_among(*state, ":help sp|", "split", "fuse");
     offers_among(*state, ":help |", "primitives", NULL);
     offers(*state, "?reor|", 1, "reorder reorder_block_iter_var");
-    offers(*state, ":graph |", 7, "loops deps --diff --dark");
+    offers(*state, ":graph |", 7, "loops deps search --diff --dark --db");
     offers(*state, ":check --inp|", 7, "--inputs");
     offers(*state, ":block |", 7, "C");
     offers(*state, ":undo |", -1, "step");
@@ -150,7 +150,7 @@ static void commands_complete_their_words(void **state)
     offers(*state, ":undo 2 |", -1, "");
     offers(*state, ":recover |", -1, "list drop");
     offers(*state, ":recover list |", -1, "");
-    offers(*state, ":graph deps --dark --|", -1, "--diff");
+    offers(*state, ":graph deps --dark --|", -1, "--diff --db");
     offers(*state, ":machine --|", -1, "--calibrate");
     offers(*state, ":quit |", -1, "");
     offers(*state, ":save x.lua --|", -1, "--all --name --target");

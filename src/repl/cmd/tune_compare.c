@@ -9,10 +9,12 @@
 #include <stdlib.h>
 
 #include "moonloop/core/json/data.h"
+#include "moonloop/work/roofs.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/keep/record.h"
 #include "repl/out/interrupt.h"
 #include "repl/session/progress.h"
+#include "repl/session/searched.h"
 #include "repl/show/curves.h"
 #include "repl/show/show.h"
 
@@ -219,6 +221,30 @@ static void tell_result(Compare *c, const ml_Curve *v, ml_TuneState state)
     ml_data_end(d);
 }
 
+/* For :graph search. */
+static void keep_curves(Compare *c)
+{
+    ml_Session *ss = c->ss;
+    ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(ss->focus));
+    uint32_t at = ml_schedule_func(ss->focus) ? ml_schedule_func_pos(ss->focus) : 0;
+    ml_SearchCurve v[MOST];
+
+    for (size_t k = 0; k < c->n; k++) {
+        const ml_TuneTrial *trial;
+        size_t n = ml_tuner_trials(c->v[k].t, &trial);
+        double *best = ML_ARRAY(c->cx, double, n + 1);
+
+        for (size_t m = 0; m < n; m++)
+            best[m] = trial[m].best;
+        v[k] = (ml_SearchCurve){c->v[k].name, n, best};
+    }
+    ml_searched_keep(ss, &(ml_Searched){ml_schedule_name(ss->focus),
+                                        ml_own_amount(cx, ml_host_engine(ss->host),
+                                                      ss->focus, at, 0, NULL),
+                                        c->n, v});
+    ml_ctx_unref(cx);
+}
+
 static void tell(Compare *c, ml_TuneState state)
 {
     ml_Curve v[MOST];
@@ -234,6 +260,7 @@ static void tell(Compare *c, ml_TuneState state)
         ml_out_prose(&c->ss->out, "no candidate could be measured");
     tell_table(c, v);
     tell_result(c, v, state);
+    keep_curves(c);
     ml_text_free(&t);
 }
 

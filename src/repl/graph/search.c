@@ -20,7 +20,7 @@ typedef struct Plot {
     ml_Graph *g;
     const ml_GraphCurve *v;
     size_t n, most;   /* curves; trials of the longest */
-    double top;       /* speed at the upper edge */
+    double low, top;  /* speed at the lower and upper edge */
     unsigned n_nodes; /* so far */
 } Plot;
 
@@ -38,14 +38,24 @@ static double round_up(double v)
 
 static void measure(Plot *p)
 {
-    double most = 0;
+    double most = 0, least = (double)INFINITY;
 
     for (size_t c = 0; c < p->n; c++) {
         p->most = p->v[c].n > p->most ? p->v[c].n : p->most;
         if (p->v[c].n)
             most = fmax(most, p->v[c].speed[p->v[c].n - 1]);
+        for (size_t k = 0; k < p->v[c].n; k++)
+            if (p->v[c].speed[k] > 0)
+                least = fmin(least, p->v[c].speed[k]);
     }
     p->top = most > 0 ? round_up(most) : 0;
+    for (int k = 0; k < 4 && least >= (p->low + p->top) / 2 && p->top > 0; k++)
+        p->low = (p->low + p->top) / 2; /* lines that lie close are told apart */
+}
+
+static double tick(const Plot *p, int k)
+{
+    return p->low + (p->top - p->low) * k / TICKS;
 }
 
 /* ---- nodes at places */
@@ -57,7 +67,7 @@ static double x_of(const Plot *p, size_t trial)
 
 static double y_of(const Plot *p, double speed)
 {
-    return HIGH * speed / p->top;
+    return HIGH * (speed - p->low) / (p->top - p->low);
 }
 
 static unsigned put_point(Plot *p, double x, double y)
@@ -87,7 +97,7 @@ static void put_axes(Plot *p, const char *unit)
     ml_Text t = {0};
 
     for (int k = 0; k <= TICKS; k++) {
-        double v = p->top * k / TICKS, y = y_of(p, v);
+        double v = tick(p, k), y = y_of(p, v);
         unsigned a = put_point(p, 0, y), b = put_point(p, WIDE, y);
 
         put_stroke(p, a, b, k ? ", style=dotted" : "");
@@ -161,7 +171,8 @@ static void put_curve(Plot *p, size_t c)
 
 static int row_of(const Plot *p, double speed)
 {
-    int rows = HEIGHT - 2, row = (int)lround((1 - speed / p->top) * (rows - 1));
+    int rows = HEIGHT - 2,
+        row = (int)lround((p->top - speed) / (p->top - p->low) * (rows - 1));
 
     return row < 0 ? 0 : row >= rows ? rows - 1 : row;
 }
@@ -192,9 +203,9 @@ static void put_chars(const Plot *p, const char *unit, int width, bool ascii)
     all = (ml_Rect){0, 0, width, HEIGHT};
     ml_grid_init(&grid, width, HEIGHT, ascii);
     for (int k = 0; k <= TICKS; k++) {
-        int y = row_of(p, p->top * k / TICKS);
+        int y = row_of(p, tick(p, k));
 
-        snprintf(z, sizeof z, "%*.4g ┤", LEFT - 2, p->top * k / TICKS);
+        snprintf(z, sizeof z, "%*.4g ┤", LEFT - 2, tick(p, k));
         ml_grid_put(&grid, all, 0, y, z, ML_ROLE_DIM);
     }
     put_letters(p, &grid, LEFT);
