@@ -117,7 +117,7 @@ typed "$matmul" 'split("j", {auto, 16});' ':graph loops --diff v0'
 [ "$status" = 0 ] && grep -qF '+ j_1 [16]' out && grep -q '^-  *gone: j$' out && ! grep -qF '~' out
 verdict 'a loop below one that was split is no change'
 run --keep-going < <(printf '%s\n' "$matmul" ':graph dataflow' ':graph foo' ':graph loops --diff v7' ':graph loops x.svg --red' ':graph loops a.svg b.svg' ':graph --dark' ':graph loops --diff')
-has err 'no picture is called dataflow; there are loops and deps' && has err 'no picture is called foo' && has err 'no version' && has err ':graph has no option --red' && has err 'not b.svg' && has err ':graph loops|deps' && has err 'takes a version' && [ ! -e x.svg ]
+has err 'no picture is called dataflow; there are loops, deps and search' && has err 'no picture is called foo' && has err 'no version' && has err ':graph has no option --red' && has err 'not b.svg' && has err ':graph loops|deps' && has err 'takes a version' && [ ! -e x.svg ]
 verdict 'what :graph does not know is refused'
 
 # ---- whatever a label holds, the file is valid UTF-8

@@ -340,7 +340,7 @@ static const struct {
     {"check", 0, "--inputs", NULL, "zeros ones iota adversarial random"},
     {"time", 0, "--against", NULL, "openblas"},
     {"asm ir llvm graph", 0, "--diff", ml_offer_versions, NULL},
-    {"tune best adopt", 0, "--db", ml_offer_files, NULL},
+    {"tune best adopt graph", 0, "--db", ml_offer_files, NULL},
     {"tune", 0, "--with", NULL, "evolve mutate beam greedy replay-trace random replay-func"},
     {"tune", 0, "--model", NULL, "xgb analytic random"},
     {"view", 0, "--keys", ml_offer_files, NULL},
