@@ -107,10 +107,17 @@ static const float *pack_rows(Pool *p, Point *const *v, const uint32_t *begin, s
     return rows;
 }
 
+/* The model, or, while it has learned nothing, the one that need not. */
+static ml_Model *choose_model(const Pool *p)
+{
+    bool knows = p->model->stats.rounds > 0 || p->model->kind->train == NULL;
+
+    return knows ? p->model : p->draft;
+}
+
 /* Scores as log2 of seconds, but for a constant. */
 static void put_bases(Pool *p, Point *const *v, size_t n)
 {
-    bool learned = p->model->stats.rounds > 0;
     uint32_t *begin = ML_ARRAY(p->batch, uint32_t, n + 1);
     double *score = ML_ARRAY(p->batch, double, n + 1);
 
@@ -118,10 +125,10 @@ static void put_bases(Pool *p, Point *const *v, size_t n)
         begin[k + 1] = begin[k] + v[k]->n_rows;
     const ml_Samples s = {n, ML_FEATURES, pack_rows(p, v, begin, n), begin};
 
-    if (!ml_model_score(learned ? p->model : p->draft, p->batch, &s, score))
+    if (!ml_model_score(choose_model(p), p->batch, &s, score))
         ml_error_clear(p->batch);
     for (size_t k = 0; k < n; k++)
-        v[k]->p.base = learned ? -log2(fmax(score[k], 0.02)) : -score[k];
+        v[k]->p.base = -score[k];
 }
 
 static void expect(Pool *p, Point *const *v, size_t n)
@@ -426,7 +433,7 @@ void ml_pool_learn(Pool *p)
 
 static void show(const Pool *p, ml_TuneStatus *st, ml_TuneSketch *v)
 {
-    st->model = p->model->stats.rounds > 0 ? p->model->kind->name : p->draft->kind->name;
+    st->model = choose_model(p)->kind->name;
     st->points = (int64_t)p->points.n;
     st->by_forms = st->by_replay = 0;
     for (size_t k = 0; k < p->t->n_sketches; k++) {
