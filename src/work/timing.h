@@ -39,11 +39,11 @@ typedef struct ml_Timing {
     double least, most;
     bool noisy;
     double share, peak, nominal; /* of the machine's peak; NAN: not known */
-    ml_Roof roof; /* of the version's threads and operations */
+    ml_Roof roof;                /* of the version's threads and operations */
     double moved; /* share of the roof's bandwidth that the bytes take; NAN: not known */
     double bound, of_bound; /* seconds that the machine needs; its share of the median.
                                NAN: not known */
-    ml_TimeBound bounded;       /* where that is from */
+    ml_TimeBound bounded;   /* where that is from */
     bool has_roof, by_hand; /* by_hand: the user gave the peak */
     const char *rival;      /* name, or NULL */
     const char *no_rival;   /* why there is none, when one was asked for */

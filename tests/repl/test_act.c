@@ -592,7 +592,8 @@ static void tab_proposes_whole_tilings_then_single_factors(void **state)
     key(f, "tab");
     expect_prompt(f, "into: auto, 16 ");
     expect_menu(f, "auto, 8\n");
-    expect_menu(f, "auto, 4     accel_matmul_4x4x4, accel_matmul_4x4x4_trans_b, bfmmla_2x2x4\n");
+    expect_menu(
+        f, "auto, 4     accel_matmul_4x4x4, accel_matmul_4x4x4_trans_b, bfmmla_2x2x4\n");
     key(f, "tab");
     expect_prompt(f, "into: auto, 8 ");
     key(f, "S-tab");

@@ -247,7 +247,7 @@ void ml_cg_parallel(ml_Cg *g, const ml_For *f)
         ml_format(g->cx, "%s_body.par%u", g->func->name, (unsigned)g->n_outlined++);
     int how = ml_code_annotated(f, "stride_pattern") ? ML_PARALLEL_STRIDED
               : ml_code_annotated(f, "uneven")       ? ML_PARALLEL_UNEVEN
-                                                   : ML_PARALLEL_EVEN;
+                                                     : ML_PARALLEL_EVEN;
     LLVMValueRef args[5], e, status;
     LLVMTypeRef env;
     size_t mark = ml_cg_memo_mark(g);

@@ -13,7 +13,8 @@
 #include "moonloop/core/vec.h"
 
 enum {
-    ML_ROUNDED = 1, /* some element is the result of rounded arithmetic, or an integer made of
+    ML_ROUNDED =
+        1, /* some element is the result of rounded arithmetic, or an integer made of
               one by casts and arithmetic */
     ML_DECIDED = 2, /* some element depends on a branch that a rounding may turn: a
               comparison of rounded floats, the floor of one, an index made of one */

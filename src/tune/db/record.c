@@ -106,8 +106,7 @@ bool ml_db_make_turns(ml_Db *db, ml_Ctx *cx)
 
 bool ml_db_begin(ml_Db *db, ml_Ctx *cx)
 {
-    return (!db->read_only || fail_read_only(db, cx)) &&
-           execute(db, cx, "begin immediate");
+    return (!db->read_only || fail_read_only(db, cx)) && execute(db, cx, "begin immediate");
 }
 
 bool ml_db_end(ml_Db *db, ml_Ctx *cx, bool ok)

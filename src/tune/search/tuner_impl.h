@@ -25,7 +25,7 @@ typedef struct Sampling {
     bool tile;
     int64_t from; /* what is 0 in the vector: a place begins at -2, inlined */
     uint32_t n;   /* candidates of a choice; factors of a tile; 1 of a place: not told */
-    uint32_t at; /* numbers from there on: one for a choice, n for a tile */
+    uint32_t at;  /* numbers from there on: one for a choice, n for a tile */
 } Sampling;
 
 typedef struct Sketch {
