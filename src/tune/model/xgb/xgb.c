@@ -59,8 +59,10 @@ ml_Model *ml_model_xgb(const ml_XgbLibrary *x, const ml_ModelOpts *o)
 
     if (m == NULL)
         ml_out_of_memory();
-    m->model = (ml_Model){
-        .kind = &kind, .stats = {.held_out = NAN, .batch_peak = NAN, .batch_error = NAN}};
+    m->model = (ml_Model){.kind = &kind,
+                          .stats = {.held_out = (double)NAN,
+                                    .batch_peak = (double)NAN,
+                                    .batch_error = (double)NAN}};
     m->x = x;
     m->seed = o->seed;
     m->rank = o->rank;
