@@ -101,6 +101,12 @@ EOF
     cmp -s kept <(head -n "$before" all) && grep -q "; $before of them earlier" out
 verdict 'goes on after kill -9: the same records, none twice'
 
+# ---- what one task has from earlier is not taken from the others
+typed "s = schedule(workload.matmul(64, 64, 64))" ':tune --trials 6 --db e.db'
+typed ":tune --all --trials 6 --db e.db $three"
+[ "$status" = 0 ] && [ "$(records e.db)" -gt 6 ] && ! grep -q 'N/A\|without' out && grep -q '; 6 of them earlier' out
+verdict 'a task that was tuned before leaves the others their first batch'
+
 # ---- Ctrl-C keeps everything
 timeout "$limit" "$ml" -b -e ":tune --all --trials 5000 --db c.db $three" >out 2>err &
 victim=$!

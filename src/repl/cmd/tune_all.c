@@ -116,13 +116,7 @@ static void progress(ml_Progress *p, ml_Tasks *ts)
     ml_text_fmt(&t, "%lld", (long long)s->done);
     if (s->total)
         ml_text_fmt(&t, "/%lld", (long long)s->total);
-    ml_text_add(&t, " trials   ");
-    ml_text_duration(&t, s->elapsed);
-    if (isfinite(s->eta)) {
-        ml_text_add(&t, "   eta ");
-        ml_text_duration(&t, s->eta);
-    }
-    ml_text_add(&t, "   sum ");
+    ml_text_add(&t, " trials   sum ");
     add_weighted(&t, s);
     if (s->now != SIZE_MAX)
         ml_text_fmt(&t, "   %s", ml_tasks_task(ts, s->now)->name);

@@ -199,6 +199,22 @@ static int64_t trials_left(const ml_Tasks *ts)
     return ts->st.total ? ts->st.total - trials_done(ts) : ML_TUNE_MAX_TRIALS;
 }
 
+/* What a first batch may take where earlier runs have measured so much of some tasks that
+ * nothing is left for the others; 0: nothing waits for it. */
+static int64_t trials_for_first(const ml_Tasks *ts)
+{
+    int64_t before = 0;
+    bool waits = false;
+
+    for (size_t k = 0; k < ts->v.n; k++) {
+        before += ts->v.v[k].st.before;
+        waits |= !ts->v.v[k].st.over && ts->v.v[k].history.n == 0;
+    }
+    if (!waits || before == 0 || ts->st.total < (int64_t)ts->v.n)
+        return 0;
+    return ts->st.total - (trials_done(ts) - before);
+}
+
 /* Of a task, by its own limit. */
 static int64_t room_of(const ml_Tasks *ts, const Task *t)
 {
@@ -213,6 +229,8 @@ static int64_t batch_of(const ml_Tasks *ts, const Task *t)
         n = ts->st.total / ((int64_t)ts->v.n * ROUNDS);
         n = n < 1 ? 1 : n > BATCH ? BATCH : n;
     }
+    if (left <= 0 && t->history.n == 0)
+        left = trials_for_first(ts);
     n = n < left ? n : left;
     return n < room ? n : room;
 }
@@ -346,7 +364,7 @@ static size_t next_of_turns(const ml_Tasks *ts)
 
 static bool search_is_over(const ml_Tasks *ts)
 {
-    return trials_left(ts) <= 0 || time_left(ts) <= 0;
+    return time_left(ts) <= 0 || (trials_left(ts) <= 0 && trials_for_first(ts) <= 0);
 }
 
 static size_t choose(ml_Tasks *ts)
