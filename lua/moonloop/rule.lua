@@ -63,6 +63,8 @@ function registry.has_own() return #own_rules > 0 end
 -- A mutator: {name=, mass=, run=}; run(trace, rand, program) gives a trace without what postprocessors did, or nil.
 -- rand(n) draws one of 0 to n - 1.
 local function mutator(x, target)
+    if type(x) == "string" then x = { x } end
+    core.want(x, "table", "a mutator: a name, {name, mass}, or {name =, run =}")
     local name, mass, opts = x[1] or x.name, x[2] or x.mass or 1, x[3] or {}
     return { name = name, mass = mass, run = x.run or maker("mutator", name)(opts, target) }
 end

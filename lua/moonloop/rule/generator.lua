@@ -71,7 +71,7 @@ local function results_of(rule, s, block, target, refused)
     elseif list == nil and rule.user then
         list = { s }
     end
-    local why = not fine and list
+    local why = not fine and (list == nil and "it raises nothing" or list)
     if fine and (type(list) ~= "table" or rule.user and #list == 0) then
         why = "it gives " .. (type(list) == "table" and "an empty list" or "a " .. type(list))
             .. ", not a schedule or a list of them"
@@ -79,6 +79,8 @@ local function results_of(rule, s, block, target, refused)
     for k, x in ipairs(not why and list or {}) do
         if type(x) ~= "userdata" or not pcall(s.version, x) then
             why = ("its result %d is a %s, not a schedule"):format(k, type(x))
+        elseif rule.user and not pcall(x.handle, x, block) then
+            why = ("its result %d is a schedule of another program"):format(k)
         end
     end
     if not why then return list end

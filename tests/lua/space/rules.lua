@@ -403,6 +403,8 @@ test("a rule that fails is named, and the search goes on without it", function()
         { "raises", "no luck", function() error("no luck") end },
         { "loops", "gave up after", function() while true do end end },
         { "hides", "gave up after", function() while true do pcall(error) end end },
+        { "raises nothing", "it raises nothing", function() error() end },
+        { "goes elsewhere", "of another program", function() return moon.schedule(moon.workload.matmul(8, 8, 8)) end },
         { "gives", "it gives a number", function() return 7 end },
         { "lists", "its result 2 is a boolean", function(s) return { s, true } end },
         { "nothing", "an empty list", function() return {} end },
