@@ -209,6 +209,10 @@ static void another_order_of_halves_gives_other_integers(void **state)
 
     assert_true(ml_check(x->cx, NULL, f, NULL, g, NULL, &r));
     assert_true(r.ok && r.largest > 0 && r.rtol == 0 && r.atol >= r.largest);
+    assert_true(
+        ml_check(x->cx, NULL, f, NULL, g, NULL, &r) && r.ok &&
+        ml_check(x->cx, NULL, f, NULL, g, &(ml_CheckOpts){.own_tolerance = true}, &r));
+    assert_false(r.ok); /* equal ones were asked for */
     assert_true(ml_check(x->cx, NULL, f, NULL, h, NULL, &r));
     assert_false(r.ok);
 }

@@ -111,7 +111,7 @@ ml_Tolerance ml_check_tolerance(const ml_CheckOpts *opts, const ml_Allowed *boun
         return (ml_Tolerance){.exact = true};
     if (opts->own_tolerance)
         return (ml_Tolerance){
-            .rtol = opts->rtol, .atol = opts->atol, .steps = bound->steps};
+            .rtol = opts->rtol, .atol = opts->atol, .steps = opts->atol};
     return (ml_Tolerance){.atol = bound->exact ? 0 : bound->bound, .steps = bound->steps};
 }
 
