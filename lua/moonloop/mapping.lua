@@ -267,8 +267,10 @@ end
 
 -- One of a list, by its number; the first where none is said. The first loop of the tile's place is given back.
 function mapping.apply_one(s, block, list, which)
-    core.want(which, "number?", "map_to_intrinsic: which")
-    if #list == 0 then core.fail("intrin-mismatch", list.why) end
+    if which ~= nil and math.type(which) ~= "integer" then
+        core.fail("bad-argument", "map_to_intrinsic: which is a whole number, not " .. tostring(which))
+    end
+    if #list == 0 then core.fail("bad-argument", "map_to_intrinsic: " .. list.why) end
     local m = list[which or 1]
     if not m then core.fail("bad-argument", ("map_to_intrinsic: which is 1 to %d, not %d"):format(#list, which)) end
     return mapping.apply(s, block, m)

@@ -103,11 +103,12 @@ def main(A: T.Buffer((8, 8), "T0"), B: T.Buffer((8, 8), "T0"), C: T.Buffer((8, 8
     assert(why(text "C[vi, vj] + A[vi, vk] * B[vi, vj]", accel):find("no spatial iter of the block is in", 1, true))
     assert(why(text "C[vi, vj] + B[vk, vj] * A[vi, vk]", accel) == nil) -- the other way round it is the same
     local s = moon.schedule(text "T.max(C[vi, vj], A[vi, vk] + B[vk, vj])")
-    assert(fails("intrin-mismatch", s.map_to_intrinsic, s, "C", accel):find("takes the larger", 1, true))
+    assert(fails("bad-argument", s.map_to_intrinsic, s, "C", accel):find("takes the larger", 1, true))
     assert(s:version() == 0)
     fails("no-such-intrinsic", s.mappings, s, "C", "nothing")
     fails("no-such-block", s.mappings, s, "Q", accel)
     fails("bad-argument", s.map_to_intrinsic, moon.schedule(text "C[vi, vj] + A[vi, vk] * B[vk, vj]"), "C", accel, 3)
+    fails("bad-argument", s.map_to_intrinsic, s, "C", accel, 1.5)
 end)
 
 -- Every mapping of p, or `most` of them: checked, compiled where the processor has the instruction, replayed.
