@@ -17,6 +17,13 @@ local function read(opts, who)
     if n ~= nil and (math.type(n) ~= "integer" or n < 0) then
         core.fail("bad-argument", who .. ": threads is a number of them, 0 the session's")
     end
+    local trials, seconds = opts and opts.trials, opts and opts.seconds
+    if trials ~= nil and (math.type(trials) ~= "integer" or trials < 1) then
+        core.fail("bad-argument", who .. ": trials is a whole number from 1 on")
+    end
+    if seconds ~= nil and not (type(seconds) == "number" and seconds > 0) then
+        core.fail("bad-argument", who .. ": seconds is a number above 0")
+    end
     return opts or {}
 end
 

@@ -213,6 +213,10 @@ for said, space in pairs { ["'nosuch'"] = "nosuch", ["a table"] = {}, ["a number
     assert(not ok and e.code == "bad-argument", e)
     assert(e.message:find(moon.space.name, 1, true) and e.message:find("not " .. said, 1, true), e.message)
 end
+for name, wrong in pairs { trials = 0, seconds = 0, model = "nosuch" } do
+    local ok, e = pcall(moon.tune, p, { [name] = wrong, db = ":memory:" })
+    assert(not ok and (e.code == "bad-argument" or e.code == "unknown-name"), e)
+end
 assert(#moon.tune(p, { space = moon.space.name, trials = 2, db = ":memory:" }).records == 2)
 print("all well")
 E

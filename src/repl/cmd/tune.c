@@ -391,7 +391,8 @@ static void tell_note(ml_Session *ss, const ml_TuneStatus *s)
     static bool told;
 
     if (s->note && !told)
-        ml_err_say(&ss->out, "note: %s", s->note);
+        ml_err_say(&ss->out, "note: the cost model is %s: %s", s->model ? s->model : "none",
+                   s->note);
     told |= s->note != NULL;
 }
 

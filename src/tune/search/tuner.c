@@ -144,9 +144,14 @@ ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *o)
     for (size_t k = 0; k < t->n_sketches; k++)
         t->shown[k].name = t->sketches[k].name;
     t->st.with = with->about.name;
-    if (with->scores && !open_model(t, cx, o)) {
+    if ((with->scores || o->model) && !open_model(t, cx, o)) {
         ml_tuner_free(t);
         return NULL;
+    }
+    if (!with->scores) { /* its name was right; it is asked nothing */
+        ml_model_close(t->model);
+        t->model = NULL;
+        t->st.note = NULL;
     }
     t->strategy = with->start(t);
     t->strategy->kind = with;
