@@ -137,7 +137,12 @@ const StrategyKind *ml_strategy_find(ml_Ctx *cx, const char *name)
 
         if (ml_streq(name, a->name) || (a->alias && ml_streq(name, a->alias)))
             return ml_strategy_kinds[k];
-        ml_text_fmt(&names, "%s%s", k ? ", " : "", a->name);
+    }
+    for (k = 0; ml_strategy_kinds[k]; k++) {
+        const ml_Strategy *a = &ml_strategy_kinds[k]->about;
+
+        ml_text_fmt(&names, "%s%s%s%s%s", k ? ", " : "", a->name, a->alias ? " (" : "",
+                    a->alias ? a->alias : "", a->alias ? ")" : "");
     }
     ml_fail(cx, ML_E_UNKNOWN_NAME,
             ML_TEXT(ml_format(cx, "no strategy is named %s: there are %s", name,
