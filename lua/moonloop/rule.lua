@@ -81,7 +81,8 @@ local function entry(what, x, target)
     local name, opts = x[1], x[2] or {}
     if name == "apply-custom-rule" then opts = custom end
     local run = maker(what, name)(opts, target)
-    return { name = name, apply = run, run = run }
+    local user = name == "apply-custom-rule" and next(custom) ~= nil -- it calls rules of a person's own
+    return { name = name, apply = run, run = run, user = user or nil }
 end
 
 -- Those a person added that say something of this kind of target, where they say they stand; else first.

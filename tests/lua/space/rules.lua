@@ -424,6 +424,15 @@ test("a rule that fails is named, and the search goes on without it", function()
     end
 end)
 
+test("a rule that blocks ask for by its key fails like others", function()
+    local s = moon.schedule(moon.workload.batch_matmul { b = 1, m = 16, n = 16, k = 16 })
+    s:annotate("Z", "schedule_rule", "test-kaboom")
+    with_rule({ name = "test-kaboom", key = "cpu", apply = function() error("kaboom") end }, function()
+        local list = moon.tune.space { kind = "llvm" }.sketches(s:mod())
+        assert(#list > 0 and #list.refused == 1 and tostring(list.refused[1].error):find("kaboom", 1, true))
+    end)
+end)
+
 test("what a rule of one's own adds is searched beside the stock sketches", function()
     local p = moon.workload.batch_matmul { b = 1, m = 16, n = 16, k = 16 }
     local stock = #moon.space.find("default").sketches(p)
