@@ -110,8 +110,7 @@ ml_Tolerance ml_check_tolerance(const ml_CheckOpts *opts, const ml_Allowed *boun
     if (opts->exact)
         return (ml_Tolerance){.exact = true};
     if (opts->own_tolerance)
-        return (ml_Tolerance){
-            .rtol = opts->rtol, .atol = opts->atol, .steps = opts->atol};
+        return (ml_Tolerance){.rtol = opts->rtol, .atol = opts->atol, .steps = opts->atol};
     return (ml_Tolerance){.atol = bound->exact ? 0 : bound->bound, .steps = bound->steps};
 }
 
