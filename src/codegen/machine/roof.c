@@ -15,30 +15,15 @@ static int kind_of(const ml_Machine *m, ml_Dtype t)
 {
     bool bf16 = m->peak[ML_MACHINE_BF16][0] > 0, f16 = m->peak[ML_MACHINE_F16][0] > 0;
 
-    switch ((ml_Code)t.code) {
-    case ML_FLOAT:
-        return t.bits == 64          ? ML_MACHINE_F64
-               : t.bits == 16 && f16 ? ML_MACHINE_F16
-                                     : ML_MACHINE_F32;
-    case ML_BFLOAT: return bf16 ? ML_MACHINE_BF16 : ML_MACHINE_F32;
-    case ML_INT:
-    case ML_UINT: return t.bits == 8 ? ML_MACHINE_INT8 : -1;
-    case ML_F8_E4M3FN:
-    case ML_F8_E5M2:
-    case ML_F8_E4M3:
-    case ML_F8_E3M4:
-    case ML_F8_E4M3B11FNUZ:
-    case ML_F8_E4M3FNUZ:
-    case ML_F8_E5M2FNUZ:
-    case ML_F8_E8M0FNU:
-    case ML_F6_E2M3FN:
-    case ML_F6_E3M2FN:
-    case ML_F4_E2M1FN: return ML_MACHINE_F32;
-    case ML_BOOL:
-    case ML_HANDLE:
-    case ML_VOID: return -1;
-    }
-    return -1;
+    if (ml_dtype_is_int(t))
+        return t.bits == 8 ? ML_MACHINE_INT8 : -1;
+    if (!ml_dtype_is_float(t))
+        return -1;
+    if (t.code == ML_FLOAT && t.bits == 64)
+        return ML_MACHINE_F64;
+    if (t.code == ML_FLOAT && t.bits == 16 && f16)
+        return ML_MACHINE_F16;
+    return t.code == ML_BFLOAT && bf16 ? ML_MACHINE_BF16 : ML_MACHINE_F32;
 }
 
 /* t times the figure of one thread, between those of one and of all. */
