@@ -109,6 +109,7 @@ topic("kernel:asm()", "its machine code as text", "", kernel .. 'print(#k:asm() 
 topic("kernel:llvm([opts])", "its LLVM code as text; {opt = true}: after the optimizer", "", kernel .. 'print(k:llvm():match("define[^\\n]*@f_call") ~= nil or #k:llvm() > 0)')
 topic("kernel:source()", "its source in C as text", "One C11 file that gcc and clang compile, alone.", kernel .. 'print(k:source():match("%w+_body"))')
 topic("kernel:save(path [, opts])", "write it: .o .so .s .ll .c .h, by the suffix", "None of them needs moonloop. opts: name, what its functions are called by, so that several live in one program.", kernel .. 'k:save("mm.s")\nprint(io.open("mm.s"):read("l"))')
+topic("kernel:close()", "free its code; the object is of no use afterwards", "", kernel .. "k:close()")
 fields("kernel", "local x <close> = moon.build(s)", {
     { "name", "the name of its function" }, { "params", "its parameters, in order of the call" }, { "threads", "how many threads its parallel loops use" },
     { "inprocess", "whether it runs in this process" }, { "flop", "floating-point operations of one run" },

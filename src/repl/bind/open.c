@@ -329,6 +329,7 @@ int luaopen_moonloop(lua_State *L)
     bind_machine_functions(L);
     bind_reference_functions(L);
     bind_reference_rows(L);
+    bind_db_functions(L);
     bind_tune_functions(L);
     bind_tasks_functions(L);
     bind_rule_functions(L);

@@ -113,7 +113,10 @@ typedef struct BindClass {
     bool any_key;   /* get is asked for keys that are no strings, too: its key is NULL */
     bool is_number; /* its field `value` is an integer */
     bool in_space;  /* its objects begin with their space (bind_new_in) */
-    /* The rest may be NULL. Writes what tostring gives of the object at 1; else meta does. */
+    /* The rest may be NULL. Frees what the object holds; it is called again for an empty one.
+     * Makes __gc, __close and the method close. */
+    void (*close)(void *object);
+    /* Writes what tostring gives of the object at 1; else meta does. */
     void (*print)(lua_State *L, ml_Text *t);
     /* Adds more methods to the table on top of the stack. */
     void (*add_methods)(lua_State *L);

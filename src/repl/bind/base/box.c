@@ -294,12 +294,31 @@ static int space_gc(lua_State *L)
     return 0;
 }
 
+/* upvalue: the class */
+static int close_object(lua_State *L)
+{
+    const BindClass *c = lua_touserdata(L, lua_upvalueindex(1));
+
+    c->close(bind_check(L, 1, c));
+    return 0;
+}
+
+/* In the table on top of the stack. */
+static void set_close(lua_State *L, const BindClass *c, const char *name)
+{
+    lua_pushlightuserdata(L, (void *)(uintptr_t)c);
+    lua_pushcclosure(L, close_object, 1);
+    lua_setfield(L, -2, name);
+}
+
 void bind_class(lua_State *L, const BindClass *c)
 {
     luaL_newmetatable(L, c->name);
     lua_newtable(L);
     if (c->methods)
         luaL_setfuncs(L, c->methods, 0);
+    if (c->close)
+        set_close(L, c, "close");
     if (c->add_methods)
         c->add_methods(L);
     lua_pushlightuserdata(L, (void *)(uintptr_t)c);
@@ -326,6 +345,10 @@ void bind_class(lua_State *L, const BindClass *c)
     lua_pop(L, 1);
     if (c->meta)
         luaL_setfuncs(L, c->meta, 0);
+    if (c->close) {
+        set_close(L, c, "__gc");
+        set_close(L, c, "__close");
+    }
     if (c->in_space) {
         lua_pushcfunction(L, space_gc);
         lua_setfield(L, -2, "__gc");

@@ -300,20 +300,16 @@ static int kernel_tostring(lua_State *L)
     return bind_give_text(L, t);
 }
 
-static int kernel_close(lua_State *L)
+static void close_kernel(void *object)
 {
-    BindKernel *k = lua_touserdata(L, 1);
+    BindKernel *k = object;
 
     ml_built_free(k->b);
     k->b = NULL;
-    return 0;
 }
 
-static const luaL_Reg kernel_meta[] = {{"__call", kernel_call},
-                                       {"__tostring", kernel_tostring},
-                                       {"__close", kernel_close},
-                                       {"__gc", kernel_close},
-                                       {NULL, NULL}};
+static const luaL_Reg kernel_meta[] = {
+    {"__call", kernel_call}, {"__tostring", kernel_tostring}, {NULL, NULL}};
 static const luaL_Reg kernel_methods[] = {{"time", kernel_time},     {"asm", kernel_asm},
                                           {"llvm", kernel_llvm},     {"save", kernel_save},
                                           {"source", kernel_source}, {NULL, NULL}};
@@ -325,4 +321,5 @@ const BindClass bind_kernel_class = {
     .methods = kernel_methods,
     .fields = kernel_fields,
     .get = kernel_get,
+    .close = close_kernel,
 };

@@ -9,19 +9,12 @@ typedef struct BindTasks {
     ml_Tasks *ts; /* NULL: over */
 } BindTasks;
 
-static int tasks_gc(lua_State *L)
+static void close_tasks(void *object)
 {
-    BindTasks *o = lua_touserdata(L, 1);
+    BindTasks *o = object;
 
     ml_tasks_free(o->ts);
     o->ts = NULL;
-    return 0;
-}
-
-static int tasks_close(lua_State *L)
-{
-    bind_check(L, 1, &bind_tasks_class);
-    return tasks_gc(L);
 }
 
 static ml_Tasks *check_tasks(lua_State *L)
@@ -163,16 +156,17 @@ static int tasks_list(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg tasks_meta[] = {
-    {"__gc", tasks_gc}, {"__close", tasks_gc}, {NULL, NULL}};
-static const luaL_Reg tasks_methods[] = {{"add", tasks_add},       {"step", tasks_step},
-                                         {"open", tasks_open},     {"refuse", tasks_refuse},
-                                         {"status", tasks_status}, {"list", tasks_list},
-                                         {"close", tasks_close},   {NULL, NULL}};
+static const luaL_Reg tasks_methods[] = {{"add", tasks_add},
+                                         {"step", tasks_step},
+                                         {"open", tasks_open},
+                                         {"refuse", tasks_refuse},
+                                         {"status", tasks_status},
+                                         {"list", tasks_list},
+                                         {NULL, NULL}};
 const BindClass bind_tasks_class = {
     .name = "moonloop.tasks",
-    .meta = tasks_meta,
     .methods = tasks_methods,
+    .close = close_tasks,
 };
 
 int bind_tasks_functions(lua_State *L)

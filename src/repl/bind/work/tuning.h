@@ -15,6 +15,11 @@ ML_GIVES ml_Tuner *ml_lua_take_tuner(lua_State *L, int idx);
 ml_Tasks *ml_lua_to_tasks(lua_State *L, int idx);
 /* The open database at that index; NULL: another thing, or it is closed. */
 ml_Db *ml_lua_to_db(lua_State *L, int idx);
+/* The same; anything else raises an error. */
+ml_Db *ml_lua_check_db(lua_State *L, int idx);
+/* A new object on the stack, which closes what the caller puts there. */
+ml_Db **ml_lua_new_db(lua_State *L);
+int bind_db_functions(lua_State *L);
 int bind_tune_functions(lua_State *L);
 int bind_tasks_functions(lua_State *L);
 int bind_rule_functions(lua_State *L);
