@@ -264,6 +264,8 @@ static bool compute_inline(ml_Call *c)
     ml_inline_finish(c, scope, p.buf);
     ml_call_subjects(c, ML_PRODUCER_OF, &producers, NULL);
     ml_call_subjects(c, ML_READER_OF, &readers, NULL);
+    if (producers.n > 0 && ml_is_private(p.buf))
+        ml_call_subjects(c, ML_SHARER_OF, &readers, p.buf);
     return true;
 }
 
@@ -271,6 +273,13 @@ static bool compute_inline(ml_Call *c)
 static bool finds_all(ml_Call *c, ml_Uid reader)
 {
     return ml_check_own_memory(c, reader) && ml_check_kept(c, c->args[BLOCK].uid, reader);
+}
+
+/* Of memory that threads share a reader took what others had read. */
+static bool finds_it_alone(ml_Call *c, ml_Uid reader, const ml_Buffer *shared)
+{
+    (void)shared;
+    return ml_check_covered(c, reader);
 }
 
 static void suggest_compute_inline(ml_Schedule *s, const ml_Given *args, const ml_Error *e,
@@ -298,6 +307,7 @@ static const ml_Post posts[] = {
     /* What they wrote for one iteration alone may now be read outside of it. */
     {ML_SOUND, ML_PRODUCER_OF, ml_check_concurrency, NULL},
     {ML_SOUND, ML_READER_OF, finds_all, NULL},
+    {ML_SOUND, ML_SHARER_OF, NULL, finds_it_alone},
     {0},
 };
 

@@ -413,6 +413,7 @@ static bool fuse_reduction_epilogue(ml_Call *c)
     ml_call_replace(c, red, &b->base);
     ml_inline_finish(c, f.scope, f.temp);
     ml_call_subject(c, ML_BLOCK_OF, red, NULL);
+    ml_name_readers(c, red, f.temp);
     ml_call_subject(c, ML_SCOPE_OF, f.scope, NULL);
     return true;
 }
@@ -432,6 +433,7 @@ const ml_Primitive ml_prim_fuse_reduction_epilogue = {
     .result = ML_R_NONE,
     .posts = (const ml_Post[]){{ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
                                {ML_SOUND, ML_BLOCK_OF, ml_check_own_memory, NULL},
+                               {ML_SOUND, ML_READER_OF, ml_check_covered, NULL},
                                {ML_SOUND, ML_BLOCK_OF, ml_check_order, NULL},
                                {ML_STRICT, ML_SCOPE_OF, ml_check_pipeline, NULL},
                                {0}},

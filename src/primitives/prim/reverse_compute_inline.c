@@ -466,6 +466,7 @@ static bool reverse_compute_inline(ml_Call *c)
     ml_inline_finish(c, scope, f.buf);
     ml_call_subjects(c, ML_PRODUCER_OF, &producers, NULL);
     ml_call_subject(c, ML_BLOCK_OF, f.producer->tag, NULL);
+    ml_name_readers(c, f.producer->tag, f.buf);
     return ml_ok_or_fail(cx) &&
            ML_PROVE(c, ML_SOUND,
                     ml_check_place_order(c, ml_call_block(c, f.producer->tag), f.buf,
@@ -507,6 +508,7 @@ const ml_Primitive ml_prim_reverse_compute_inline = {
     .posts = (const ml_Post[]){{ML_SOUND, ML_PRODUCER_OF, ml_check_concurrency, NULL},
                                {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
                                {ML_SOUND, ML_BLOCK_OF, ml_check_own_memory, NULL},
+                               {ML_SOUND, ML_READER_OF, ml_check_covered, NULL},
                                {0}},
     .suggest = suggest_reverse_compute_inline,
     .errors =

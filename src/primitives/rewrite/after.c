@@ -344,6 +344,16 @@ void ml_name_copy(ml_Call *c, ml_Uid copy, ml_Uid block, const ml_Buffer *old, b
     ml_call_subjects(c, ML_READER_OF, &readers, NULL);
 }
 
+void ml_name_readers(ml_Call *c, ml_Uid block, const ml_Buffer *was)
+{
+    ml_UidVec readers = {0};
+
+    if (!ml_is_private(was) || !ml_call_asks(c, ML_SOUND))
+        return;
+    ml_raw_consumers(c->cx, c->facts, c->p, block, &readers);
+    ml_call_subjects(c, ML_READER_OF, &readers, NULL);
+}
+
 bool ml_check_reduction(ml_Call *c, ml_Uid block)
 {
     return ml_need_reduction(c->cx, c->facts, c->p, block);

@@ -91,6 +91,9 @@ void ml_thread_readers(ml_Call *c, ml_Uid block, ml_UidVec *out);
 /* Before a rewrite: leaves those that threads do not run yet, or that find all they read;
  * each once. */
 void ml_keep_unbroken(ml_Call *c, ml_UidVec *readers);
+/* Names for the posts who reads what `block` now writes in place of a block that found it in
+ * `was`: where threads share that memory, another thread may write it now. */
+void ml_name_readers(ml_Call *c, ml_Uid block, const ml_Buffer *was);
 /* Names a copy of `old` for the posts, the block that it is for and who reads what is
  * copied: that block, or (write) whoever follows. */
 void ml_name_copy(ml_Call *c, ml_Uid copy, ml_Uid block, const ml_Buffer *old, bool write);
