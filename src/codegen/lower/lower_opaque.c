@@ -57,24 +57,13 @@ static const ml_Stmt *pragmas(ml_Ctx *cx, OpaqueWalk *w, const ml_Value *dict,
 }
 
 /* What stays on the loop. */
-static const ml_Value *rest(ml_Ctx *cx, OpaqueWalk *w, const ml_For *f)
+static const ml_Value *rest(ml_Ctx *cx, const ml_For *f)
 {
     const ml_Value *left = f->annotations;
-    bool pipeline = false;
 
-    for (size_t k = 0; k < ml_dict_count(f->annotations); k++) {
-        const char *key = f->annotations->keys[k];
-
-        if (has_prefix(key, "software_pipeline_"))
-            pipeline = true;
-        else if (!has_prefix(key, "pragma_"))
-            continue;
-        left = ml_dict_without(cx, left, key);
-    }
-    if (pipeline)
-        ml_lower_note(w->lo, f->base.span,
-                      "software_pipeline annotations of loop %s are ignored on a CPU",
-                      f->var->hint);
+    for (size_t k = 0; k < ml_dict_count(f->annotations); k++)
+        if (has_prefix(f->annotations->keys[k], "pragma_"))
+            left = ml_dict_without(cx, left, f->annotations->keys[k]);
     return ml_dict_count(left) ? left : NULL;
 }
 
@@ -136,7 +125,7 @@ static const ml_Stmt *visit_for(ml_Ctx *cx, OpaqueWalk *w, const ml_For *old)
     f.body = lower_stmt(cx, old->body, w);
     if (w->failed)
         return &old->base;
-    f.annotations = rest(cx, w, old);
+    f.annotations = rest(cx, old);
     if (ml_is_int(old->extent, 1) && ml_dict_count(old->annotations) == 0) {
         ml_subst_var(cx, &one, old->var, old->min);
         return ml_lower_subst(cx, f.body, &one, w->dynamic);

@@ -484,27 +484,6 @@ static void thread_bound_loops_are_for_a_gpu(void **state)
                            "lower_opaque", "this program is for a GPU");
 }
 
-static void software_pipelines_are_noted_and_ignored(void **state)
-{
-    Fix *x = *state;
-    ml_Lower lo = lowering(x);
-    const ml_Func *f = lowered(
-        x, &lo,
-        parse(x, HEAD "A: T.Buffer((8,), \"int32\")):\n"
-                      "    for i in T.serial(8, annotations={\"software_pipeline_stage\": "
-                      "[0, 0], \"software_pipeline_order\": [0, 1]}):\n"
-                      "        A[i] = 1\n"
-                      "        A[i] = A[i] + 1\n"),
-        "lower_opaque");
-
-    expect_text(body_text(x, f), "    for i in range(8):\n"
-                                 "        A[i] = 1\n"
-                                 "        A[i] = A[i] + 1");
-    assert_true(has_note(&lo, "ignored on a CPU"));
-    assert_non_null(lo.notes.v[0].span);
-    assert_int_equal(lo.notes.v[0].span->line, 3);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,7 +512,6 @@ int main(void)
         TEST(pragmas_become_attributes_sorted_by_name),
         TEST(a_pragma_that_is_no_number_or_string_is_refused),
         TEST(thread_bound_loops_are_for_a_gpu),
-        TEST(software_pipelines_are_noted_and_ignored),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
