@@ -165,7 +165,7 @@ end
 
 function pack.sketches(list, program, target, threads)
     local probe = core.schedule(program, { name = "probe" })
-    plain.inline(probe, {})
+    plain.inline_and_lay(probe, target)
     local name, f, p = anchor(probe)
     if not name then return end
     local several = 0
@@ -176,7 +176,7 @@ function pack.sketches(list, program, target, threads)
     for _, n in ipairs(facts.blocks(probe)) do blocks[n] = true end
     local function add(text, how)
         facts.sketch(list, program, text, function(s)
-            plain.inline(s, {})
+            plain.inline_and_lay(s, target)
             local done = { [name] = true }
             how.consumer = plain.follower(s, name)
             done[how.consumer or name] = true

@@ -5,50 +5,10 @@ local moon, core, facts = ...
 
 local plain = {}
 local transpose = core.load("space/transpose")(moon, core, facts)
+local matrix = core.load("space/matrix")(moon, core, facts)
 local auto = moon.auto
 
 -- ---- simple blocks: elementwise, copies, transposes, small reductions
-
--- The loops of a small matrix of constants that is multiplied with: short sums of one operand, and
--- the short spatial axes that it does not know. Written out, its entries are constants; nil: there is none.
-local function matrix_of(f, v)
-    local r, n, list = f.reads[1], 1, {}
-    if not v or not f.init or #f.reduce == 0 or #f.reads ~= 1 or r.irregular then return nil end
-    for k, it in ipairs(f.iters) do
-        if k ~= v and not (it.kind == "spatial" and r.strides[k]) then
-            list[#list + 1] = k
-            n = n * it.extent
-        end
-    end
-    return n <= 2048 and #list > #f.reduce and list or nil
-end
-
--- Sums with a matrix of constants, written out for one vector after the other.
-local function written_out(s, b, f, v, loops, lanes, matrix, threads)
-    local is_in, outer, inner = {}, {}, {}
-    local vo, vi = table.unpack(s:split(loops[v], { auto, lanes }))
-    for _, k in ipairs(matrix) do is_in[k] = true end
-    for _, k in ipairs(f.spatial) do
-        if is_in[k] then
-            inner[#inner + 1] = loops[k]
-        elseif k ~= v then
-            outer[#outer + 1] = loops[k]
-        end
-    end
-    outer[#outer + 1] = vo
-    local first = inner[1]
-    for _, k in ipairs(f.reduce) do inner[#inner + 1] = loops[k] end
-    local order = table.move(inner, 1, #inner, #outer + 1, table.move(outer, 1, #outer, 1, {}))
-    order[#order + 1] = vi
-    s:reorder(table.unpack(order))
-    local init = s:decompose_reduction(b, first)
-    for _, block in ipairs { b, init } do
-        local l = s:get_loops(block)
-        s:vectorize(l[#l])
-        for k = #outer + 1, #l - 1 do s:unroll(l[k]) end
-    end
-    if threads > 1 and f.points >= facts.serial_below then s:parallel(#outer > 1 and s:fuse(table.unpack(outer)) or outer[1]) end
-end
 
 -- Outer spatial loops fused and parallel, the innermost contiguous one vectorised.
 -- free: how many vectors are in flight is left open.
@@ -64,8 +24,7 @@ function plain.block(s, name, target, threads, free)
     local lanes, bytes = facts.lanes(target, f.write.dtype), facts.bytes(f.write.dtype)
     -- a line shorter than a vector: half of one, or a quarter
     while v and lanes > f.iters[v].extent and lanes * bytes > 16 do lanes = lanes // 2 end
-    local matrix = matrix_of(f, v)
-    if matrix and f.iters[v].extent % lanes == 0 then return written_out(s, b, f, v, loops, lanes, matrix, threads) end
+    if matrix.block(s, b, f, v, loops, lanes, threads) then return end
     local outer, order = {}, {}
     for _, k in ipairs(f.spatial) do
         if k ~= v then outer[#outer + 1] = loops[k] end
@@ -153,6 +112,12 @@ function plain.inline(s, keep)
     end
 end
 
+-- Inlines, and gives results between blocks the layout in which they are made.
+function plain.inline_and_lay(s, target)
+    plain.inline(s, {})
+    matrix.lay(s, target)
+end
+
 -- What is left after a block: the elementwise block that reads it alone, once inlined; nil
 -- where the block's own result is given back, too, so that it cannot stay in registers.
 function plain.follower(s, name)
@@ -181,7 +146,7 @@ function plain.sketches(list, program, target, threads)
         end
     end
     facts.sketch(list, program, "fused, vectorised", function(s)
-        plain.inline(s, {})
+        plain.inline_and_lay(s, target)
         each(s)
     end)
     facts.sketch(list, program, "vectorised", each)
