@@ -295,8 +295,10 @@ typedef struct ml_Gen {
     ml_UidVec bound;
     ml_Map *memo[2];                /* expression id -> register + 1; [1]: checked */
     ml_Map *vars, *bufs, *pointers; /* uid -> VarInfo, BufInfo, Memory */
-    ml_Map *constants_lo;           /* small cache of constant registers */
-    ml_Map *common;                 /* data pointer uid -> private.c's record */
+    ml_Map *by_data;      /* data pointer uid -> the buffer that it was defined for */
+    ml_Map *fragments;    /* buffer uid -> sizes of its fragments (gen_fragment.c) */
+    ml_Map *constants_lo; /* small cache of constant registers */
+    ml_Map *common;       /* data pointer uid -> private.c's record */
     const ml_LoopScope *loops;
     ml_LoopLabels *labels;
     ml_Frame *frame;
@@ -378,6 +380,9 @@ uint32_t ml_gen_lane_bits(ml_Gen *g, const ml_Expr *e, const ml_Expr *p, unsigne
  * a, b, c, where the types of a and b say whether their bytes have signs */
 uint32_t ml_gen_llvm_call(ml_Gen *g, const ml_Expr *e, unsigned lane);
 uint32_t ml_gen_dp4a(ml_Gen *g, const ml_Expr *e);
+/* gen_fragment.c: tvm_fill_fragment, tvm_load_matrix_sync, tvm_mma_sync,
+ * tvm_store_matrix_sync; what else there is fails by its name. */
+uint32_t ml_gen_fragment_call(ml_Gen *g, const ml_Expr *e);
 
 /* gen_access.c */
 uint32_t ml_gen_load(ml_Gen *g, const ml_Expr *e, unsigned lane, bool may_be_undefined);

@@ -97,6 +97,8 @@ void ml_gen_define(ml_Gen *g, const ml_Buffer *b, ml_View *view, const ml_Match 
     if (match == NULL)
         info->strides = stride_exprs(g, b);
     ml_map_set(g->cx, g->bufs, b->uid, info);
+    if (!ml_map_get(g->by_data, b->data->uid)) /* else it is an alias */
+        ml_map_set(g->cx, g->by_data, b->data->uid, b);
 }
 
 /* Registers for shape, strides and offset of a view that an instruction sets up. */
@@ -591,4 +593,5 @@ void ml_gen_match(ml_Gen *g, const ml_Match *m)
     info = ML_NEW(g->cx, ml_BufInfo);
     *info = (ml_BufInfo){.buffer = t, .match = m, .depth = g->n_blocks, .strides = strides};
     ml_map_set(g->cx, g->bufs, t->uid, info);
+    ml_map_set(g->cx, g->by_data, t->data->uid, t);
 }

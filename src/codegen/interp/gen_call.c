@@ -270,7 +270,7 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     case ML_OP_OTHER:
         if (g->mod && ml_module_find(g->mod, e->as.op->name))
             return ml_gen_inline(g, ml_module_find(g->mod, e->as.op->name), e);
-        return ml_gen_no_call(g, e);
+        return ml_gen_fragment_call(g, e);
     case ML_OP_IF_THEN_ELSE: /* compiled in gen_expr.c; here with a wrong argument count */
     case ML_OP_IDS: break;
     }

@@ -24,6 +24,8 @@ ml_Gen *ml_gen_new(ml_Ctx *cx, const ml_Module *m, const ml_InterpOpts *opts)
     g->vars = ml_map_new(cx);
     g->bufs = ml_map_new(cx);
     g->pointers = ml_map_new(cx);
+    g->by_data = ml_map_new(cx);
+    g->fragments = ml_map_new(cx);
     g->constants_lo = ml_map_new(cx);
     g->common = ml_map_new(cx);
     ml_push(cx, &g->sites, nowhere);

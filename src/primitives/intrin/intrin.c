@@ -28,9 +28,9 @@ struct Entry {
 
 struct ml_Intrins {
     _Atomic int refs;
-    _Atomic(Entry *) added; /* newest first */
-    _Atomic(Entry *) known[ML_BUILT_IN];
+    _Atomic(Entry *) added;  /* newest first */
     ml_ReducerHead reducers; /* see own_reducer.c */
+    _Atomic(Entry *) known[];
 };
 
 ml_ReducerHead *ml_intrins_reducers(ml_Intrins *t)
@@ -40,7 +40,7 @@ ml_ReducerHead *ml_intrins_reducers(ml_Intrins *t)
 
 ml_Intrins *ml_intrins_new(void)
 {
-    ml_Intrins *t = ml_heap_zalloc(sizeof(*t));
+    ml_Intrins *t = ml_heap_zalloc(sizeof(*t) + ml_n_built_in() * sizeof(t->known[0]));
 
     t->refs = 1;
     return t;
@@ -56,7 +56,7 @@ void ml_intrins_unref(ml_Intrins *t)
 {
     if (!t || --t->refs > 0)
         return;
-    for (size_t k = 0; k < ML_BUILT_IN; k++)
+    for (size_t k = 0; k < ml_n_built_in(); k++)
         if (t->known[k])
             ml_ctx_unref(t->known[k]->cx);
     for (const Entry *e = t->added; e;) {
@@ -81,15 +81,16 @@ static Entry *new_entry(ML_TAKES ml_Ctx *cx, const char *name, const ml_Func *de
 
 static Entry *read_built_in(size_t k)
 {
+    const ml_BuiltIn *in = ml_built_in(k);
     ml_Ctx *cx = ml_ctx_new(0);
     ml_Text t = {0};
 
-    ml_built_in[k].text(&t, &ml_built_in[k]);
+    in->text(&t, in);
     ml_Parsed p = ml_parse(cx, (ml_Str){t.p, t.n}, NULL);
 
     ml_text_free(&t);
     ML_ASSERT(p.mod);
-    return new_entry(cx, ml_built_in[k].name, ml_module_find(p.mod, "desc"),
+    return new_entry(cx, in->name, ml_module_find(p.mod, "desc"),
                      ml_module_find(p.mod, "impl"));
 }
 
@@ -107,8 +108,8 @@ const ml_Intrin *ml_intrin_find(ml_Intrins *t, const char *name)
 
     if (e)
         return &e->in;
-    for (size_t k = 0; k < ML_BUILT_IN; k++) {
-        if (!ml_streq(ml_built_in[k].name, name))
+    for (size_t k = 0; k < ml_n_built_in(); k++) {
+        if (!ml_streq(ml_built_in(k)->name, name))
             continue;
         Entry *have = t->known[k];
 
@@ -213,14 +214,14 @@ static int by_name(const void *a, const void *b)
 
 size_t ml_intrin_names(ml_Ctx *cx, ml_Intrins *t, const char *const **out)
 {
-    size_t n = ML_BUILT_IN, at = 0;
+    size_t n = ml_n_built_in(), at = 0;
 
     for (const Entry *e = t->added; e; e = e->next)
         n++;
     const char **v = ML_ARRAY(cx, const char *, n);
 
-    for (size_t k = 0; k < ML_BUILT_IN; k++)
-        v[at++] = ml_built_in[k].name;
+    for (size_t k = 0; k < ml_n_built_in(); k++)
+        v[at++] = ml_built_in(k)->name;
     for (const Entry *e = t->added; e; e = e->next)
         v[at++] = e->in.name;
     qsort(v, n, sizeof *v, by_name);

@@ -271,43 +271,41 @@ static void matmul_4x4x4(ml_Text *t, const ml_BuiltIn *in)
 
 /* ---- the table */
 
-#define X86_(nm, ta, tb, tc, n, tp, fn, sc)                                                \
+#define ROW_(nm, fn, ta, tb, tc, n, tp, cl, sc, cs)                                        \
     {                                                                                      \
-        nm, dot_of_integers, ta, tb, tc, n, tp, fn, "global", sc                           \
+        .name = (nm), .text = (fn), .a = (ta), .b = (tb), .c = (tc), .lanes = (n),         \
+        .taps = (tp), .call = (cl), .scope = (sc), .c_scope = (cs)                         \
     }
+
+#define X86_(nm, ta, tb, tc, n, tp, fn, sc)                                                \
+    ROW_(nm, dot_of_integers, ta, tb, tc, n, tp, fn, "global", sc)
 #define BYTES_(nm, ta, n, fn) X86_(nm, ta, "int8", "int32", n, 4, fn, "global")
 #define ARM_(nm, ta, tb, tc, fn)                                                           \
-    {                                                                                      \
-        nm, dot_of_vectors, ta, tb, tc, 4, 4, fn, "global", "global"                       \
-    }
+    ROW_(nm, dot_of_vectors, ta, tb, tc, 4, 4, fn, "global", "global")
 #define AMX_(nm, ta, tb, tc, k, fn)                                                        \
-    {                                                                                      \
-        nm, tile_16x16, ta, tb, tc, 256, k, "llvm.x86." fn ".internal", "global", "global" \
-    }
+    ROW_(nm, tile_16x16, ta, tb, tc, 256, k, "llvm.x86." fn ".internal", "global", "global")
 #define MMLA_(nm, ta, tb, tc, k, fn)                                                       \
-    {                                                                                      \
-        nm, matrix_2x2, ta, tb, tc, 4, k, "llvm.aarch64.neon." fn, "global", "global"      \
-    }
+    ROW_(nm, matrix_2x2, ta, tb, tc, 4, k, "llvm.aarch64.neon." fn, "global", "global")
 #define BUSD "llvm.x86.avx512.vpdpbusd.512"
 #define BF16 "llvm.x86.avx512bf16.dpbf16ps.512"
 #define SDOT "llvm.aarch64.neon.sdot.v4i32.v16i8"
 #define UDOT "llvm.aarch64.neon.udot.v4i32.v16i8"
 #define DP4A_(nm, ta, tb, tc, sc)                                                          \
     {                                                                                      \
-        nm, dot_of_thread, ta, tb, tc, 1, 4, "__dp4a", sc, "local"                         \
+        .name = nm, .text = dot_of_thread, .a = ta, .b = tb, .c = tc, .lanes = 1,          \
+        .taps = 4, .call = "__dp4a", .scope = sc, .c_scope = "local", .sm = 61             \
     }
-#define F32_ "float32", "float32", "float32"
 
-const ml_BuiltIn ml_built_in[ML_BUILT_IN] = {
+static const ml_BuiltIn table[] = {
     BYTES_("dot_16x4_vnni", "uint8", 16, BUSD),
     X86_("dot_16x4_vnni_local", "uint8", "int8", "int32", 16, 4, BUSD, "local"),
     BYTES_("dot_8x4_avxvnni", "uint8", 8, "llvm.x86.avx512.vpdpbusd.256"),
     X86_("dot_8x4_avxvnni_local", "uint8", "int8", "int32", 8, 4,
          "llvm.x86.avx512.vpdpbusd.256", "local"),
-    {"dot_16x4_s8s8_vnni", dot_of_offsets, "int8", "int8", "int32", 16, 4, BUSD, "global",
-     "global"},
-    {"dot_16x4_s8s8_vnni_local", dot_of_offsets, "int8", "int8", "int32", 16, 4, BUSD,
-     "global", "local"},
+    ROW_("dot_16x4_s8s8_vnni", dot_of_offsets, "int8", "int8", "int32", 16, 4, BUSD,
+         "global", "global"),
+    ROW_("dot_16x4_s8s8_vnni_local", dot_of_offsets, "int8", "int8", "int32", 16, 4, BUSD,
+         "global", "local"),
     BYTES_("dot_8x4_s8s8_avxvnniint8", "int8", 8, "llvm.x86.avx2.vpdpbssd.256"),
     X86_("dot_16x2_bf16", "bfloat16", "bfloat16", "float32", 16, 2, BF16, "global"),
     X86_("dot_16x2_bf16_local", "bfloat16", "bfloat16", "float32", 16, 2, BF16, "local"),
@@ -324,8 +322,8 @@ const ml_BuiltIn ml_built_in[ML_BUILT_IN] = {
     MMLA_("smmla_2x2x8", "int8", "int8", "int32", 8, "smmla.v4i32.v16i8"),
     MMLA_("ummla_2x2x8", "uint8", "uint8", "uint32", 8, "ummla.v4i32.v16i8"),
     MMLA_("usmmla_2x2x8", "uint8", "int8", "int32", 8, "usmmla.v4i32.v16i8"),
-    {"bfdot_4x2", dot_of_pairs, "bfloat16", "bfloat16", "float32", 4, 2,
-     "llvm.aarch64.neon.bfdot.v4f32.v8bf16", "global", "global"},
+    ROW_("bfdot_4x2", dot_of_pairs, "bfloat16", "bfloat16", "float32", 4, 2,
+         "llvm.aarch64.neon.bfdot.v4f32.v8bf16", "global", "global"),
     MMLA_("bfmmla_2x2x4", "bfloat16", "bfloat16", "float32", 4, "bfmmla"),
     DP4A_("dp4a", "int8", "int8", "int32", "shared"),
     DP4A_("dp4a_s8s8s32", "int8", "int8", "int32", "shared"),
@@ -334,7 +332,20 @@ const ml_BuiltIn ml_built_in[ML_BUILT_IN] = {
     DP4A_("dp4a_u8u8u32", "uint8", "uint8", "uint32", "shared"),
     DP4A_("dp4a_s8s8s32_local", "int8", "int8", "int32", "local"),
     DP4A_("dp4a_s8s8s32_global", "int8", "int8", "int32", "global"),
-    {"accel_matmul_4x4x4", matmul_4x4x4, F32_, 16, 4, "", "global", "global"},
-    {"accel_matmul_4x4x4_trans_b", matmul_4x4x4, F32_, 16, 4, "trans_b", "global",
-     "global"},
+    ROW_("accel_matmul_4x4x4", matmul_4x4x4, "float32", "float32", "float32", 16, 4, "",
+         "global", "global"),
+    ROW_("accel_matmul_4x4x4_trans_b", matmul_4x4x4, "float32", "float32", "float32", 16, 4,
+         "trans_b", "global", "global"),
 };
+
+const ml_BuiltIn *ml_built_in(size_t k)
+{
+    if (k < ML_COUNT(table))
+        return &table[k];
+    return k < ml_n_built_in() ? &ml_warp_built_in[k - ML_COUNT(table)] : NULL;
+}
+
+size_t ml_n_built_in(void)
+{
+    return ML_COUNT(table) + ml_n_warp_built_in;
+}

@@ -5,8 +5,6 @@
 
 #include "moonloop/primitives/intrin.h"
 
-enum { ML_BUILT_IN = 33 };
-
 typedef struct ml_BuiltIn ml_BuiltIn;
 struct ml_BuiltIn {
     const char *name;
@@ -17,8 +15,17 @@ struct ml_BuiltIn {
     const char *call;      /* the routine, where there is one */
     const char *scope;     /* of A and B */
     const char *c_scope;   /* of C: "local" for accumulators in registers */
+    int sm;                /* the least architecture of CUDA that has it; 0: of no GPU */
+    int m, n, k;           /* of a product that a warp computes */
+    bool trans;            /* its B is stored by columns: [n][k] */
 };
 
-extern const ml_BuiltIn ml_built_in[ML_BUILT_IN];
+/* Entry k; NULL: there are no more. */
+const ml_BuiltIn *ml_built_in(size_t k);
+size_t ml_n_built_in(void);
+
+/* intrin_warp.c: entries of products that a warp computes; counted. */
+extern const ml_BuiltIn ml_warp_built_in[];
+extern const size_t ml_n_warp_built_in;
 
 #endif
