@@ -340,6 +340,85 @@ static void locations_are_variants(void **state)
     close_fix(&x);
 }
 
+/* n random candidates, all by forms but those that are checked. */
+static void expect_forms(const char *program, const char *trace, size_t n)
+{
+    Fix x = open_fix(program, trace, &(ml_FormLimits){.body = 0});
+    const ml_FormStats *st = ml_sketch_forms_stats(x.f);
+    int64_t *d = calloc(n * ml_sketch_forms_numbers(x.f) + 1, sizeof *d);
+    uint32_t r = 1;
+    ml_FormBatch b;
+
+    assert_non_null(d);
+    assert_int_equal(ml_sketch_forms_draw(x.f, &r, n, d), n);
+    ml_sketch_forms_rows(x.f, d, n, &b);
+    check_rows(&x, &b, d, n);
+    assert_null(st->why);
+    assert_int_equal(st->replayed, 0);
+    free(d);
+    close_fix(&x);
+}
+
+/* Lines that a predicate leaves out need nothing of the image: its part ends with what the
+ * last line reads, not with the image. */
+static void guarded_lines_need_no_more_of_the_image(void **state)
+{
+    static const char program[] =
+        "@T.prim_func\n"
+        "def mm(X: T.Buffer((4, 60), \"float32\"), W: T.Buffer((3,), \"float32\"), Y: "
+        "T.Buffer((4, 28), \"float32\")):\n"
+        "    Xp = T.alloc_buffer((4, 60))\n"
+        "    for n, h in T.grid(4, 60):\n"
+        "        with T.block(\"Xp\"):\n"
+        "            vn, vh = T.axis.remap(\"SS\", [n, h])\n"
+        "            Xp[vn, vh] = X[vn, vh] + T.float32(1)\n"
+        "    for n, h, t in T.grid(4, 28, 3):\n"
+        "        with T.block(\"Y\"):\n"
+        "            vn, vh, vt = T.axis.remap(\"SSR\", [n, h, t])\n"
+        "            with T.init():\n"
+        "                Y[vn, vh] = T.float32(0)\n"
+        "            Y[vn, vh] = Y[vn, vh] + Xp[vn, vh * 2 + vt] * W[vt]\n";
+    static const char trace[] =
+        "[[[\"GetBlock\", [], [\"Y\", \"mm\"], [\"b0\"]],"
+        "[\"GetBlock\", [], [\"Xp\", \"mm\"], [\"b1\"]],"
+        "[\"GetLoops\", [\"b0\"], [], [\"l2\", \"l3\", \"l4\"]],"
+        "[\"SampleCategorical\", [], [[4, 5, 16, 28], [0.25, 0.25, 0.25, 0.25]], [\"v5\"]],"
+        "[\"Split\", [\"l3\", \"None\", \"v5\"], [true, false], [\"l6\", \"l7\"]],"
+        "[\"ComputeAt\", [\"b1\", \"l2\"], [true, -1], []]], [[3, 0]]]";
+
+    (void)state;
+    expect_forms(program, trace, 40);
+}
+
+/* Digits of a sum that lie across its parts: the loops that move them are known, and what a
+ * copy outside of those needs is the whole. */
+static void digits_across_parts_move_with_their_loops(void **state)
+{
+    static const char program[] =
+        "@T.prim_func\n"
+        "def mm(X: T.Buffer((8, 7, 3), \"float32\"), W: T.Buffer((7, 3, 16), \"float32\"), "
+        "Y: "
+        "T.Buffer((8, 16), \"float32\")):\n"
+        "    for i, o, t, c in T.grid(8, 16, 7, 3):\n"
+        "        with T.block(\"Y\"):\n"
+        "            vi, vo, vt, vc = T.axis.remap(\"SSRR\", [i, o, t, c])\n"
+        "            with T.init():\n"
+        "                Y[vi, vo] = T.float32(0)\n"
+        "            Y[vi, vo] = Y[vi, vo] + X[vi, vt, vc] * W[vt, vc, vo]\n";
+    static const char trace[] =
+        "[[[\"GetBlock\", [], [\"Y\", \"mm\"], [\"b0\"]],"
+        "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\", \"l4\"]],"
+        "[\"CacheRead\", [\"b0\", []], [1, \"global\"], [\"b5\"]],"
+        "[\"Fuse\", [\"l3\", \"l4\"], [true], [\"l6\"]],"
+        "[\"SampleCategorical\", [], [[7, 3, 1], [0.4, 0.3, 0.3]], [\"v7\"]],"
+        "[\"Split\", [\"l6\", \"None\", \"v7\"], [true, false], [\"l8\", \"l9\"]],"
+        "[\"ComputeAt\", [\"b5\", \"l2\"], [true, -1], []],"
+        "[\"Unroll\", [\"l9\"], [], []]], [[4, 0]]]";
+
+    (void)state;
+    expect_forms(program, trace, 20);
+}
+
 /* A step that has no forms: each candidate is replayed, counted, and told. */
 static void without_forms_all_is_replayed(void **state)
 {
@@ -373,6 +452,8 @@ int main(void)
         cmocka_unit_test(locations_are_variants),
         cmocka_unit_test(draws_are_tiles_of_what_they_cut),
         cmocka_unit_test(later_copies_and_partial_sums),
+        cmocka_unit_test(guarded_lines_need_no_more_of_the_image),
+        cmocka_unit_test(digits_across_parts_move_with_their_loops),
         cmocka_unit_test(without_forms_all_is_replayed),
     };
 

@@ -196,6 +196,8 @@ void ml_feature_extended(Row *r)
     threads(r);
     for (uint32_t k = 0; r->block && k < r->block->n_iters; k++)
         instances = ml_form_mul(f, instances, r->n->axes.v[r->block->iters[k]].extent);
+    if (r->block && r->block->beside > 0)
+        instances = ml_form_mul(f, instances, feature_const(r, r->block->beside));
     r->out[ML_X_GUARDED] = feature_const(r, r->block && r->block->guarded);
     r->out[ML_X_WASTE] = ml_form_slog(f, ml_form_div(f, r->points, instances));
 }

@@ -65,6 +65,7 @@ typedef struct ml_NestBlock {
     const char *name;
     uint32_t n_iters;
     uint32_t *iters;    /* axes */
+    double beside;      /* instances over the iters that are no axes; 0: all are */
     bool plain;         /* iters from 0 on, nothing in it but stores: can be moved */
     bool guarded;       /* has a predicate */
     ml_NestStore *init; /* of the first store below, where it is an init; or NULL */

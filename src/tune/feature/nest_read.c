@@ -17,6 +17,7 @@ typedef struct Read {
     ML_VEC(uint32_t) around;  /* the loops around */
     ml_Map *buffers;          /* uid -> 1 + position */
     ml_Map *views;            /* uid -> const ml_Match * */
+    ml_Map *movers;           /* uid of a name for what is not affine -> const ml_Sum * */
     const ml_Func *func;
     bool units; /* an axis of one iteration is none of those that stay at 0 */
 } Read;
@@ -48,7 +49,7 @@ static void add_mover(Movers *m, uint32_t axis)
     ml_push(m->r->n->cx, &m->v, ((ml_Term){axis, one, one, one}));
 }
 
-/* By a name for something that is not affine any loop around may move it. */
+/* A name for something that is not affine depends on what that does. */
 static bool look_mover(const ml_Expr *e, void *user)
 {
     Movers *m = user;
@@ -58,7 +59,13 @@ static bool look_mover(const ml_Expr *e, void *user)
     for (uint32_t k = 0; l && l->ok && k < l->n; k++)
         if (axis_at(m->r, &l->v[k]) != ML_NO_AXIS)
             add_mover(m, axis_at(m->r, &l->v[k]));
-    for (uint32_t k = 0; l && !l->ok && k < m->r->around.n; k++)
+    if (l == NULL || l->ok)
+        return true;
+    const ml_Sum *s = ml_map_get(m->r->movers, e->as.var->uid);
+
+    for (uint32_t k = 0; s && k < s->n; k++)
+        add_mover(m, s->v[k].axis);
+    for (uint32_t k = 0; !s && k < m->r->around.n; k++)
         add_mover(m, m->r->around.v[k]);
     return true;
 }
@@ -110,6 +117,18 @@ static void bind(Read *r, const ml_Var *v, const ml_Linear *l)
 
     *own = *l;
     ml_map_set(r->n->cx, r->env.vars, v->uid, own);
+}
+
+/* A name for e, which is l. */
+static void bind_value(Read *r, const ml_Var *v, const ml_Linear *l, const ml_Expr *e)
+{
+    if (!l->ok) {
+        ml_Sum *s = ML_NEW(r->n->cx, ml_Sum);
+
+        *s = not_affine(r, e);
+        ml_map_set(r->n->cx, r->movers, v->uid, s);
+    }
+    bind(r, v, l);
 }
 
 /* A new axis of both; its counter. */
@@ -325,7 +344,9 @@ static void take_iter(Read *r, ml_NestBlock *b, uint32_t depth, const ml_Iter *i
     axis.value = sum_of(r, &value, it->value);
     if (!known || !axis.value.ok) {
         b->plain = false;
-        bind(r, it->var, &value);
+        if (ml_is_const_int(it->extent))
+            b->beside = (b->beside > 0 ? b->beside : 1) * (double)it->extent->as.i;
+        bind_value(r, it->var, &value, it->value);
         return;
     }
     axis.extent = ml_form_const(r->n->f, (double)it->extent->as.i);
@@ -390,7 +411,7 @@ static void walk(Read *r, ml_NestNode *up, uint32_t depth, const ml_Stmt *s)
     case ML_STMT_BIND: {
         ml_Linear l = ml_linear(&r->env, ml_as_bind(s)->value);
 
-        bind(r, ml_as_bind(s)->var, &l);
+        bind_value(r, ml_as_bind(s)->var, &l, ml_as_bind(s)->value);
         break;
     }
     case ML_STMT_EVALUATE: r->n->opaque |= !ml_is_noop(s); break;
@@ -413,6 +434,7 @@ void ml_nest_read(ml_Nest *n, ml_Ctx *cx, ml_Forms *f, const ml_Func *func, bool
     r.env.vars = ml_map_new(cx);
     r.buffers = ml_map_new(cx);
     r.views = ml_map_new(cx);
+    r.movers = ml_map_new(cx);
     n->root = ml_nest_node(n, NULL);
     walk(&r, n->root, 0, func->body);
 }

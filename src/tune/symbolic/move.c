@@ -68,20 +68,21 @@ static void find_related(Move *m, ml_NestNode *node)
 
 /* ---------------------------------------------------------------- what is needed */
 
-/* The access with the loops inside relaxed; loops in order from outside. */
-static bool relax(Move *m, const ml_Sum *dim, const uint32_t *inside, size_t n, Need *out)
+/* A sum over loops with those inside relaxed. */
+static bool relax_sum(Move *m, const ml_Sum *all, const uint32_t *inside, size_t n,
+                      Need *out)
 {
     ml_Nest *nest = &m->s->n;
     ml_Forms *f = m->s->f;
-    ml_Sum all = ml_sum_loops(nest, dim), outside = ml_sum_const(nest, 0);
+    ml_Sum outside = ml_sum_const(nest, 0);
     ml_Num one = ml_form_const(f, 1), zero = ml_form_const(f, 0);
 
-    if (!all.ok)
+    if (!all->ok)
         return ml_sym_no(m->s, "an index that is not affine");
     *out = (Need){.known = true, .extent = one};
-    outside.base = all.base;
-    for (uint32_t k = 0; k < all.n; k++) {
-        const ml_Term *t = &all.v[k];
+    outside.base = all->base;
+    for (uint32_t k = 0; k < all->n; k++) {
+        const ml_Term *t = &all->v[k];
         ml_Sum term = {.ok = true, .base = zero, .n = 1, .v = t};
         bool in = false;
 
@@ -101,6 +102,81 @@ static bool relax(Move *m, const ml_Sum *dim, const uint32_t *inside, size_t n, 
     }
     out->min = outside;
     return true;
+}
+
+/* Whether an index is made of whole iters, each once. */
+static bool of_whole_iters(const ml_Nest *n, const ml_Forms *f, const ml_Sum *dim)
+{
+    for (uint32_t k = 0; k < dim->n; k++) {
+        const ml_NestAxis *x = &n->axes.v[dim->v[k].axis];
+
+        if (!x->iter || !ml_form_is(f, dim->v[k].lo, 1) || dim->v[k].ext != x->extent)
+            return false;
+        for (uint32_t i = 0; i < k; i++)
+            if (dim->v[i].axis == dim->v[k].axis)
+                return false;
+    }
+    return dim->ok;
+}
+
+/* What is not affine and is moved by loops inside alone: all of the iter's domain. */
+static bool relax_iter(Move *m, uint32_t axis, const uint32_t *inside, size_t n, Need *out)
+{
+    ml_Nest *nest = &m->s->n;
+    ml_Sum iter = ml_sum_axis(nest, axis);
+    size_t in = 0;
+
+    iter = ml_sum_loops(nest, &iter);
+    for (uint32_t k = 0; !iter.ok && k < iter.n; k++)
+        for (size_t i = 0; i < n; i++)
+            in += inside[i] == iter.v[k].axis;
+    if (iter.ok || in < iter.n)
+        return relax_sum(m, &iter, inside, n, out);
+    *out = (Need){true, ml_sum_const(nest, 0), nest->axes.v[axis].extent};
+    return true;
+}
+
+/* The same where a predicate keeps iters in their domains: one that loops inside run through
+ * alone goes no further than its domain. */
+static bool relax_iters(Move *m, const ml_Sum *dim, const uint32_t *inside, size_t n,
+                        Need *out)
+{
+    ml_Nest *nest = &m->s->n;
+    ml_Forms *f = m->s->f;
+    ml_Num one = ml_form_const(f, 1), zero = ml_form_const(f, 0);
+
+    *out = (Need){true, {.ok = true, .base = dim->base}, one};
+    for (uint32_t k = 0; k < dim->n; k++) {
+        ml_Num size = dim->v[k].ext, coef = dim->v[k].coef;
+        Need x;
+
+        if (!relax_iter(m, dim->v[k].axis, inside, n, &x))
+            return false;
+        if (x.min.n == 0)
+            x.extent = ml_form_min(f, x.extent, ml_form_sub(f, size, x.min.base));
+        ml_Num by = ml_form_mul(f, coef, ml_form_sub(f, x.extent, one));
+
+        out->min = ml_sum_add(nest, &out->min, &x.min, coef);
+        if (!ml_form_holds(f, ml_form_le(f, zero, coef))) {
+            out->min.base = ml_form_add(f, out->min.base, by);
+            by = ml_form_sub(f, zero, by);
+        }
+        out->extent = ml_form_add(f, out->extent, by);
+    }
+    return true;
+}
+
+/* The access with the loops inside relaxed; loops in order from outside. */
+static bool relax(Move *m, bool guarded, const ml_Sum *dim, const uint32_t *inside,
+                  size_t n, Need *out)
+{
+    ml_Nest *nest = &m->s->n;
+
+    const ml_Sum all = ml_sum_loops(nest, dim);
+
+    if ((guarded || !all.ok) && of_whole_iters(nest, m->s->f, dim))
+        return relax_iters(m, dim, inside, n, out);
+    return relax_sum(m, &all, inside, n, out);
 }
 
 static bool same_sum(Move *m, const ml_Sum *a, const ml_Sum *b)
@@ -177,7 +253,8 @@ static bool need_of(Move *m, const ml_NestNode *rel, const ml_NestAccess *a, Nee
     for (uint32_t d = 0; d < a->n; d++) {
         Need one;
 
-        if (!relax(m, &a->dims[d], inside, n_in, &one) || !unite(m, &need[d], &one))
+        if (!relax(m, rel->block->guarded, &a->dims[d], inside, n_in, &one) ||
+            !unite(m, &need[d], &one))
             return false;
     }
     *guarded |= rel->block->guarded;
