@@ -117,6 +117,7 @@ end
 local function tiled(s, name, f, a, target, threads, producer, consumer, unpadded, by_pixels)
     local lanes = facts.lanes(target, f.write.dtype)
     local b = s:get_block(name)
+    if producer and unpadded then s:compute_inline(producer) end -- before any choice: what follows has closed forms
     local acc = plain.bring_out(s, b, consumer)
     local loops = s:get_loops(b)
     local part = facts.choose(s, parts_for(f, a, lanes, threads, unpadded))
@@ -137,9 +138,7 @@ local function tiled(s, name, f, a, target, threads, producer, consumer, unpadde
     local bl = s:get_loops(acc)
     vectors(s, acc, lanes, true)
     for k = n_outer + 1, #bl - 1 do s:unroll(bl[k]) end
-    if producer and unpadded then
-        s:compute_inline(producer)
-    elseif producer then
+    if producer and not unpadded then
         s:compute_at(producer, ho, true)
         vectors(s, producer, lanes)
     end
