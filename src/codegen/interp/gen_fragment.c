@@ -6,7 +6,7 @@
  * of r x c is the tile in row f // (row length / c) of tiles, so that an access of an
  * element and a call for the warp agree. Each call becomes a nest of plain stores over the
  * memory itself; which element a lane holds is not modelled. A product takes its sizes from
- * the loads and fills before it. Source: lowering-and-codegen 9.4, 11.2.
+ * the loads and fills before it. Source: lowering-and-codegen 9.4.
  */
 #include "moonloop/codegen/interp/code.h"
 

@@ -278,7 +278,7 @@ int64_t ml_pipe_versions(ml_Pipe *p, const ml_Buffer *b, int64_t at_least)
     return n > at_least ? n : at_least;
 }
 
-bool ml_pipe_in_order(ml_Pipe *p, const char *pass)
+bool ml_pipe_in_order(ml_Pipe *p)
 {
     ml_Ctx *cx = p->lo->cx;
     const ml_Buffer *b;
@@ -296,7 +296,7 @@ bool ml_pipe_in_order(ml_Pipe *p, const char *pass)
                 if (b == NULL)
                     continue;
                 ml_lower_fail(
-                    p->lo, pass, y->stmt,
+                    p->lo, ML_PIPE_PASS, y->stmt,
                     "in the pipeline of loop %s, %s (statement %zu, stage %lld) would run "
                     "before %s (statement %zu, stage %lld)%s, and both touch %s; give it "
                     "stage %lld or a later one",
@@ -307,6 +307,7 @@ bool ml_pipe_in_order(ml_Pipe *p, const char *pass)
                         ? " of the iteration before"
                         : ml_format(cx, " of %lld iterations before", (long long)later),
                     b->name, (long long)(x->stage - later));
+                p->failed = true;
                 return false;
             }
         }

@@ -11,7 +11,6 @@
  */
 #include "moonloop/codegen/lower/pipeline.h"
 
-static const char PASS[] = "software_pipeline";
 static const char STAGE[] = "software_pipeline_stage";
 static const char ORDER[] = "software_pipeline_order";
 static const char ASYNC[] = "software_pipeline_async_stages";
@@ -23,11 +22,11 @@ typedef struct Walk {
     ML_VEC(const ml_For *) around;
 } Walk;
 
-static bool refuse(Walk *w, const ml_For *f, const char *why)
+bool ml_pipe_refuse(ml_Pipe *p, const char *why)
 {
-    ml_lower_fail(w->lo, PASS, &f->base, "loop %s cannot be pipelined: %s", f->var->hint,
-                  why);
-    w->failed = true;
+    ml_lower_fail(p->lo, ML_PIPE_PASS, &p->loop->base, "loop %s cannot be pipelined: %s",
+                  p->loop->var->hint, why);
+    p->failed = true;
     return false;
 }
 
@@ -120,7 +119,7 @@ static void add_stmt(ml_Pipe *p, const ml_Stmt *s, const ml_Expr *guard)
 
 /* The sequence of the loop's body, of the one block there, and of blocks in it that are
  * nothing but sequences. */
-static bool find_stmts(Walk *w, ml_Pipe *p, ml_Map *twice)
+static bool find_stmts(ml_Pipe *p, ml_Map *twice)
 {
     const ml_Stmt *body = p->loop->body;
     const ml_Expr *guard = NULL;
@@ -131,24 +130,23 @@ static bool find_stmts(Walk *w, ml_Pipe *p, ml_Map *twice)
         if (!ml_is_true(b->predicate))
             guard = b->predicate;
         if (guard && (guard->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)))
-            return refuse(w, p->loop, "the condition of its block reads memory");
+            return ml_pipe_refuse(p, "the condition of its block reads memory");
         take_block(p, b);
-        ask_double(w->lo->cx, twice, b);
+        ask_double(p->lo->cx, twice, b);
         body = b->body;
     }
     if (body->kind != ML_STMT_SEQ)
-        return refuse(
-            w, p->loop,
-            "its body is no sequence of statements, of which some could run ahead");
+        return ml_pipe_refuse(
+            p, "its body is no sequence of statements, of which some could run ahead");
     for (uint32_t k = 0; k < ml_as_seq(body)->n; k++) {
         const ml_Stmt *s = ml_as_seq(body)->stmts[k];
 
         if (s->kind == ML_STMT_BIND || s->kind == ML_STMT_ALLOC || s->kind == ML_STMT_DECL)
-            return refuse(w, p->loop,
-                          ml_format(w->lo->cx, "%s holds for the statements behind it",
-                                    ml_lower_name(w->lo->cx, s)));
+            return ml_pipe_refuse(p, ml_format(p->lo->cx,
+                                               "%s holds for the statements behind it",
+                                               ml_lower_name(p->lo->cx, s)));
         if (s->kind == ML_STMT_BLOCK)
-            ask_double(w->lo->cx, twice, ml_as_block(s));
+            ask_double(p->lo->cx, twice, ml_as_block(s));
         if (!is_group(s)) {
             add_stmt(p, s, guard);
             continue;
@@ -177,202 +175,36 @@ static bool int_at(const ml_Value *v, size_t k, int64_t *out)
     return true;
 }
 
-static bool read_lists(Walk *w, ml_Pipe *p)
+static bool read_lists(ml_Pipe *p)
 {
     enum { MOST_STAGES = 64 }; /* the copies before and behind the loop */
     const ml_Value *stage = ml_dict_get(p->loop->annotations, STAGE);
     const ml_Value *order = ml_dict_get(p->loop->annotations, ORDER);
-    ml_Ctx *cx = w->lo->cx;
+    ml_Ctx *cx = p->lo->cx;
     bool *taken = ML_ARRAY(cx, bool, p->stmts.n + 1);
 
     for (size_t which = 0; which < 2; which++) {
         const ml_Value *v = which ? order : stage;
 
         if (v->kind != ML_VAL_LIST || v->n != p->stmts.n)
-            return refuse(w, p->loop,
-                          ml_format(cx,
-                                    "%s is a list of %zu numbers, one for each statement",
-                                    which ? ORDER : STAGE, p->stmts.n));
+            return ml_pipe_refuse(
+                p, ml_format(cx, "%s is a list of %zu numbers, one for each statement",
+                             which ? ORDER : STAGE, p->stmts.n));
     }
     for (size_t k = 0; k < p->stmts.n; k++) {
         ml_PipeStmt *s = &p->stmts.v[k];
 
         if (!int_at(stage, k, &s->stage) || s->stage < 0 || s->stage > MOST_STAGES)
-            return refuse(w, p->loop,
-                          ml_format(cx, "a stage is a number from 0 to %d", MOST_STAGES));
+            return ml_pipe_refuse(
+                p, ml_format(cx, "a stage is a number from 0 to %d", MOST_STAGES));
         if (!int_at(order, k, &s->order) || s->order < 0 ||
             s->order >= (int64_t)p->stmts.n || taken[s->order])
-            return refuse(w, p->loop,
-                          ml_format(cx, "%s holds each number from 0 to %zu once", ORDER,
-                                    p->stmts.n - 1));
+            return ml_pipe_refuse(p,
+                                  ml_format(cx, "%s holds each number from 0 to %zu once",
+                                            ORDER, p->stmts.n - 1));
         taken[s->order] = true;
     }
     return true;
-}
-
-/* ---------------------------------------------------------------- versions */
-
-typedef struct Versions {
-    Walk *w;
-    const ml_Pipe *p;
-} Versions;
-
-static const ml_PipeBuffer *many(const Versions *v, const ml_Buffer *b)
-{
-    for (size_t k = 0; k < v->p->own.n; k++)
-        if (v->p->own.v[k].buffer->uid == b->uid)
-            return v->p->own.v[k].to != b ? &v->p->own.v[k] : NULL;
-    return NULL;
-}
-
-static const ml_PipeBuffer *many_at(const Versions *v, const ml_Var *data)
-{
-    for (size_t k = 0; k < v->p->own.n; k++)
-        if (v->p->own.v[k].buffer->data == data)
-            return many(v, v->p->own.v[k].buffer);
-    return NULL;
-}
-
-/* Elements of one version. */
-static const ml_Expr *size_of(ml_Ctx *cx, const ml_Buffer *b)
-{
-    const ml_Expr *n = b->n_strides ? ml_mul(cx, b->strides[0], b->shape[0]) : NULL;
-
-    for (size_t d = 0; !b->n_strides && d < b->rank; d++) {
-        const ml_Expr *e = b->shape[d];
-
-        if (n)
-            (void)ml_promote(cx, &n, &e);
-        n = n ? ml_mul(cx, n, e) : e;
-    }
-    return n ? n : ml_i32(cx, 1);
-}
-
-static const ml_Buffer *with_versions(ml_Ctx *cx, const ml_Buffer *b, int64_t n)
-{
-    const ml_Expr **shape = ML_ARRAY(cx, const ml_Expr *, b->rank + 1u);
-    const ml_Expr **strides = ML_ARRAY(cx, const ml_Expr *, b->rank + 1u);
-    ml_Buffer to = *b;
-
-    for (size_t d = 0; d < b->rank; d++)
-        shape[d + 1] = b->shape[d];
-    for (size_t d = 0; d < b->n_strides; d++)
-        strides[d + 1] = b->strides[d];
-    shape[0] = ml_int(cx, b->rank ? b->shape[0]->type : ml_i32(cx, 0)->type, n);
-    strides[0] = b->n_strides ? size_of(cx, b) : NULL;
-    to.rank++;
-    to.n_strides = b->n_strides ? to.rank : 0;
-    to.shape = shape;
-    to.strides = strides;
-    to.is_scalar = false;
-    return ml_buffer_from(cx, &to, false);
-}
-
-/* Which version an iteration has. */
-static const ml_Expr *version_of(const Versions *v, const ml_PipeBuffer *b)
-{
-    const ml_For *f = v->p->loop;
-    ml_Ctx *cx = v->w->lo->cx;
-
-    return ml_floormod(cx, ml_sub(cx, ml_var(cx, f->var), f->min),
-                       ml_int(cx, f->var->type, b->versions));
-}
-
-static const ml_Expr **with_index(ml_Ctx *cx, const ml_Expr *first,
-                                  const ml_Expr *const *idx, size_t n)
-{
-    const ml_Expr **to = ML_ARRAY(cx, const ml_Expr *, n + 1);
-
-    to[0] = first;
-    for (size_t d = 0; d < n; d++)
-        to[d + 1] = idx[d];
-    return to;
-}
-
-static const ml_Expr *move_expr(ml_Ctx *cx, const ml_Expr *e, void *user)
-{
-    Versions *v = user;
-    const ml_PipeBuffer *b;
-
-    if (ml_is_op(e, ML_OP_ACCESS_PTR) && e->n_args == 5 &&
-        e->args[1]->kind == ML_EXPR_VAR && (b = many_at(v, e->args[1]->as.var))) {
-        const ml_Expr *to[5] = {e->args[0], e->args[1], NULL, e->args[3], e->args[4]};
-        const ml_Expr *at = e->args[2], *size = size_of(cx, b->buffer);
-        const ml_Expr *version = version_of(v, b);
-
-        at = move_expr(cx, at, v);
-        (void)ml_promote(cx, &version, &size);
-        size = ml_mul(cx, version, size);
-        (void)ml_promote(cx, &at, &size);
-        to[2] = ml_add(cx, at, size);
-        return ml_expr_with_args(cx, e, to);
-    }
-    if (e->kind == ML_EXPR_VAR && e->type.code == ML_HANDLE &&
-        (b = many_at(v, e->as.var)) && !v->w->failed)
-        refuse(v->w, v->p->loop,
-               ml_format(cx,
-                         "the pointer of %s is handed on as it is, and %s needs %lld "
-                         "versions; use access_ptr or address_of",
-                         b->buffer->name, b->buffer->name, (long long)b->versions));
-    e = ml_expr_map_args(cx, e, move_expr, user);
-    if (e->kind != ML_EXPR_LOAD || !(b = many(v, e->as.buffer)))
-        return e;
-    size_t n = ml_load_rank(e);
-    const ml_Expr **idx = with_index(cx, version_of(v, b), e->args, n);
-
-    return (e->flags & ML_X_MASKED) ? ml_load_masked(cx, b->to, idx, n + 1, e->args[n])
-                                    : ml_load(cx, b->to, idx, n + 1);
-}
-
-static const ml_Region *move_regions(Versions *v, const ml_Region *r, uint32_t n)
-{
-    ml_Ctx *cx = v->w->lo->cx;
-    ml_Region *to = ML_ARRAY(cx, ml_Region, n + 1u);
-
-    for (uint32_t k = 0; k < n; k++) {
-        const ml_PipeBuffer *b = many(v, r[k].buffer);
-
-        to[k] = r[k];
-        if (b == NULL)
-            continue;
-        ml_Range *range = ML_ARRAY(cx, ml_Range, b->to->rank);
-
-        range[0] = (ml_Range){version_of(v, b), NULL};
-        range[0].extent = ml_int(cx, range[0].min->type, 1);
-        for (size_t d = 0; d < b->buffer->rank; d++)
-            range[d + 1] = r[k].ranges[d];
-        to[k] = (ml_Region){b->to, range};
-    }
-    return to;
-}
-
-static const ml_Stmt *move_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
-{
-    const ml_Mapper m = {.stmt = move_stmt, .expr = move_expr, .user = user};
-    Versions *v = user;
-    const ml_PipeBuffer *b;
-
-    if (s->kind == ML_STMT_STORE && (b = many(v, ml_as_store(s)->buffer))) {
-        ml_Store st = *ml_as_store(s);
-
-        st.indices = with_index(cx, version_of(v, b), st.indices, st.n);
-        st.n++;
-        st.buffer = b->to;
-        s = ml_stmt_from(cx, &st.base);
-    } else if (s->kind == ML_STMT_BLOCK) {
-        ml_Block to = *ml_as_block(s);
-
-        to.reads = move_regions(v, to.reads, to.n_reads);
-        to.writes = move_regions(v, to.writes, to.n_writes);
-        s = ml_block_from(cx, &to);
-    } else if (s->kind == ML_STMT_DECL && (b = many_at(v, ml_as_alloc(s)->buffer->data)) &&
-               !v->w->failed) {
-        refuse(v->w, v->p->loop,
-               ml_format(cx, "%s is another name for %s, which needs %lld versions",
-                         ml_as_alloc(s)->buffer->name, b->buffer->name,
-                         (long long)b->versions));
-    }
-    return ml_stmt_map(cx, s, &m);
 }
 
 /* ---------------------------------------------------------------- emission */
@@ -497,45 +329,44 @@ static const ml_Stmt *emit(Walk *w, ml_Pipe *p)
 
 /* ---------------------------------------------------------------- the pass */
 
+/* Whether the loop may be pipelined as it asks; its statements are known then. */
+static bool read_pipeline(ml_Pipe *p, ml_Map *twice)
+{
+    const ml_For *f = p->loop;
+
+    if (f->kind != ML_FOR_SERIAL && f->kind != ML_FOR_UNROLLED)
+        return ml_pipe_refuse(p, "its iterations have no order");
+    if (!ml_dict_get(f->annotations, STAGE) || !ml_dict_get(f->annotations, ORDER))
+        return ml_pipe_refuse(
+            p, ml_format(p->lo->cx, "%s and %s stand together", STAGE, ORDER));
+    if (!find_stmts(p, twice) || !read_lists(p))
+        return false;
+    for (size_t k = 0; k < p->stmts.n; k++)
+        ml_pipe_accesses(p, p->stmts.v[k].stmt, &p->stmts.v[k].touched);
+    return ml_pipe_in_order(p);
+}
+
 static const ml_Stmt *pipelined(Walk *w, const ml_For *f)
 {
     ml_Ctx *cx = w->lo->cx;
     ml_Pipe p = {.lo = w->lo, .ar = ml_lower_arith(w->lo, w->func), .loop = f};
     ml_Map *twice = ml_map_new(cx);
-    Versions v = {w, &p};
 
     for (size_t k = 0; k < w->around.n; k++)
         ml_arith_bind_loop(p.ar, w->around.v[k]);
     ml_arith_bind_loop(p.ar, f);
-    if (f->kind != ML_FOR_SERIAL && f->kind != ML_FOR_UNROLLED) {
-        refuse(w, f, "its iterations have no order");
-        return &f->base;
+    if (read_pipeline(&p, twice)) {
+        for (size_t k = 0; k < p.own.n; k++)
+            ml_pipe_set_versions(&p, &p.own.v[k],
+                                 ml_map_has(twice, p.own.v[k].buffer->uid) ? 2 : 1);
+        for (size_t k = 0; k < p.stmts.n; k++)
+            p.stmts.v[k].stmt = ml_pipe_move(&p, p.stmts.v[k].stmt);
+        if (ml_dict_get(f->annotations, ASYNC))
+            ml_lower_note(w->lo, f->base.span,
+                          "asynchronous stages of loop %s run in place on a CPU",
+                          f->var->hint);
     }
-    if (!ml_dict_get(f->annotations, STAGE) || !ml_dict_get(f->annotations, ORDER)) {
-        refuse(w, f, ml_format(cx, "%s and %s stand together", STAGE, ORDER));
-        return &f->base;
-    }
-    if (!find_stmts(w, &p, twice) || !read_lists(w, &p))
-        return &f->base;
-    for (size_t k = 0; k < p.stmts.n; k++)
-        ml_pipe_accesses(&p, p.stmts.v[k].stmt, &p.stmts.v[k].touched);
-    if (!ml_pipe_in_order(&p, PASS)) {
-        w->failed = true;
-        return &f->base;
-    }
-    for (size_t k = 0; k < p.own.n; k++) {
-        ml_PipeBuffer *b = &p.own.v[k];
-
-        b->versions =
-            ml_pipe_versions(&p, b->buffer, ml_map_has(twice, b->buffer->uid) ? 2 : 1);
-        if (b->versions > 1)
-            b->to = with_versions(cx, b->buffer, b->versions);
-    }
-    for (size_t k = 0; k < p.stmts.n; k++)
-        p.stmts.v[k].stmt = move_stmt(cx, p.stmts.v[k].stmt, &v);
-    if (ml_dict_get(f->annotations, ASYNC))
-        ml_lower_note(w->lo, f->base.span,
-                      "asynchronous stages of loop %s run in place on a CPU", f->var->hint);
+    w->failed = p.failed;
     return w->failed ? &f->base : emit(w, &p);
 }
 
