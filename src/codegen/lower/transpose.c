@@ -7,7 +7,9 @@
  * reads lane l of all iterations from one place on: L loads of as many elements as a vector
  * has, which rounds of interleaving bring into the order of the stores. What is left of the
  * iterations is done in smaller pieces, and below four as it was. Where the stores of the
- * iterations follow each other, whole vectors are stored: an interleaving of L rows.
+ * iterations follow each other, whole vectors are stored: an interleaving of L rows. Where
+ * one instruction brings the lanes of a vector into any order, that is done to L short rows
+ * that fill one.
  * Source: lowering-and-codegen 7.3, 8.3.
  */
 #include "moonloop/codegen/lower/lower_impl.h"
@@ -265,6 +267,47 @@ static const ml_Stmt *store_at(Copy *c, const ml_Expr *value, const ml_Expr *at)
                       c->st->base.span);
 }
 
+/* Whether rows that fill a vector between them are joined and then brought into order: an
+ * insertion from memory for each of them and one permutation, where rounds of two vectors
+ * that are crossed are three operations each. */
+static bool is_permuted(const Copy *c)
+{
+    return c->follows && c->w->lo->opts.target.vector_bits >= 512 &&
+           c->load[0]->type.lanes * LEAST <= machine_lanes(c->w, c->load[0]);
+}
+
+/* n iterations from k on, whose stores follow each other, as one vector. */
+static const ml_Stmt *permuted(Copy *c, const ml_Expr *k, unsigned n)
+{
+    ml_Ctx *cx = c->w->lo->cx;
+    const ml_Expr *load = c->load[0], *v;
+    unsigned rows = load->type.lanes;
+    const ml_Expr **row = ML_ARRAY(cx, const ml_Expr *, rows);
+    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, rows * n);
+    const ml_Expr *at = ml_expr_subst1(cx, c->st->indices[0]->args[0], c->f->var, k);
+    Out o = {.c = c};
+    unsigned word;
+
+    for (unsigned l = 0; l < rows; l++)
+        row[l] = bound(&o, as_bits(cx, row_of(c, load, k, l, n), load->type));
+    v = bound(&o, joined(cx, row, rows));
+    /* First words, then the elements of words beside each other: as one step it is an
+     * interleaved store to LLVM, which takes it apart into halves of halves again. */
+    word = v->type.bits < 32 ? 32 / v->type.bits : 1;
+    while (n % word != 0)
+        word /= 2;
+    for (unsigned i = 0; i < rows * n; i++)
+        idx[i] = ml_i32(cx, i / word % rows * n + i / word / rows * word + i % word);
+    v = bound(&o, ml_shuffle(cx, &v, 1, idx, rows * n));
+    for (unsigned i = 0; i < rows * n; i++)
+        idx[i] = ml_i32(cx, i / (rows * word) * rows * word + i % rows * word +
+                                i % (rows * word) / rows);
+    v = from_bits(cx, ml_shuffle(cx, &v, 1, idx, rows * n), load->type);
+    at = ml_ramp(cx, ml_simplify(c->w->ar, at), ml_int(cx, at->type, 1), rows * n);
+    ml_push(cx, &o.list, store_at(c, v, at));
+    return ml_seq_at(cx, o.list.v, o.list.n, c->f->base.span);
+}
+
 /* n iterations from k on, whose stores follow each other. */
 static const ml_Stmt *run(Copy *c, const ml_Expr *k, unsigned n)
 {
@@ -305,7 +348,7 @@ static const ml_Stmt *tile(Copy *c, const ml_Expr *k, unsigned n)
     Out o = {.c = c};
 
     if (c->follows)
-        return run(c, k, n);
+        return is_permuted(c) ? permuted(c, k, n) : run(c, k, n);
     for (size_t j = 0; j < c->n; j++) {
         of[j] = ML_ARRAY(cx, const ml_Expr *, n);
         spread(&o, c->load[j], k, n, of[j]);
@@ -344,6 +387,8 @@ static const ml_Stmt *turned(Copy *c)
     int64_t n = machine_lanes(c->w, c->load[0]), extent = c->f->extent->as.i, from = 0;
     ML_VEC(const ml_Stmt *) list = {0};
 
+    if (is_permuted(c))
+        n /= c->load[0]->type.lanes;
     while (n > 1 && n > extent)
         n /= 2;
     if (extent / n > 1) {

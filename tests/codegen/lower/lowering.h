@@ -32,11 +32,16 @@ static inline const ml_Func *parse(Fix *x, const char *text)
     return parse_module(x, text)->funcs[0];
 }
 
+/* Bits of a vector of the machine that programs are lowered for. */
+static unsigned lowering_bits = 256;
+
 static inline ml_Lower lowering(Fix *x)
 {
-    static const ml_Target target = {.vector_bits = 256, .registers = 16, .cores = 2};
-    ml_Lower lo = {.cx = x->cx, .opts = ml_lower_defaults(&target)};
+    static ml_Target target = {.registers = 16, .cores = 2};
+    ml_Lower lo = {.cx = x->cx};
 
+    target.vector_bits = lowering_bits;
+    lo.opts = ml_lower_defaults(&target);
     lo.opts.debug_verify = true;
     return lo;
 }

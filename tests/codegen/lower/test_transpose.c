@@ -31,12 +31,13 @@ static const char *copy(Fix *x, const char *type, int lanes, int n, const char *
 }
 
 /* Copies, whose vectors are stored whole, and what is computed of a row, which is not. */
-static void every_width_and_number_of_iterations_is_right(void **state)
+static void right_for_vectors_of(void **state, unsigned bits)
 {
     static const char *const types[] = {"float32", "int8", "float64", "bfloat16",
                                         "float16"};
     static const int most[] = {8, 32, 4, 16, 16};
 
+    lowering_bits = bits;
     for (size_t t = 0; t < ML_COUNT(types); t++)
         for (int lanes = 2; lanes <= most[t]; lanes *= 2)
             for (int n = 4; n <= 37; n += n < 9 ? 1 : 7)
@@ -54,6 +55,13 @@ static void every_width_and_number_of_iterations_is_right(void **state)
                     expect_same_for(x, text, 0);
                     fix_teardown(state);
                 }
+    lowering_bits = 256;
+}
+
+static void every_width_and_number_of_iterations_is_right(void **state)
+{
+    right_for_vectors_of(state, 256);
+    right_for_vectors_of(state, 512);
 }
 
 static void pairs_of_rows_become_whole_vectors(void **state)
@@ -75,6 +83,22 @@ static void pairs_of_rows_become_whole_vectors(void **state)
         "    B_1[12:20] = row_3\n"
         "    for k in range(2):\n"
         "        B_1[(k + 8) * 2 + 4:(k + 8) * 2 + 4 + 2] = A_1[k + 8:k + 8 + 32:16]");
+}
+
+static void rows_that_fill_a_wide_vector_are_permuted_at_once(void **state)
+{
+    Fix *x = *state;
+    const char *text;
+
+    lowering_bits = 512;
+    text = turned(x, HEAD "A: T.Buffer((80,), \"int8\"), B: T.Buffer((64,), \"int8\")):\n"
+                          "    for k in range(16):\n"
+                          "        B[T.Ramp(k * 4, 1, 4)] = A[T.Ramp(k, 20, 4)]\n");
+    lowering_bits = 256;
+    assert_non_null(strstr(text, "    row_3: T.int8x16 = A_1[60:76]\n"));
+    assert_non_null(strstr(text, "    row_5: T.int8x64 = T.Shuffle([row_4], [0, 1, 2, 3, 16, "
+                                 "17, 18, 19, 32, "));
+    assert_non_null(strstr(text, "    B_1[0:64] = T.Shuffle([row_5], [0, 4, 8, 12, 1, 5, "));
 }
 
 static void four_rows_are_turned_in_two_rounds(void **state)
@@ -172,6 +196,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_width_and_number_of_iterations_is_right),
+        cmocka_unit_test_setup_teardown(rows_that_fill_a_wide_vector_are_permuted_at_once,
+                                        fix_setup, fix_teardown),
         cmocka_unit_test_setup_teardown(four_rows_are_turned_in_two_rounds, fix_setup,
                                         fix_teardown),
         cmocka_unit_test_setup_teardown(pairs_of_rows_become_whole_vectors, fix_setup,
