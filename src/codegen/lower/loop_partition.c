@@ -2,11 +2,13 @@
  * loop_partition - a loop whose conditions hold in the middle of its range runs there
  * without them; what is left at the ends becomes loops of its own.
  *
- * Conditions are those marked likely (the guards that splits leave). Each is brought to
+ * Conditions are those marked likely (the guards that splits leave), and below
+ * pragma_loop_partition_hint those of if_then_else, of padding say. Each is brought to
  * c * x + rest >= 0; with `rest` at its least over the loops inside, that gives the values
  * of x where it always holds. A vectorized loop is left whole: its condition becomes a
  * mask. A parallel loop is not cut either, since each part would be a parallel region of
- * its own: its body gets both forms under a condition. Source: lowering-and-codegen 3.2.
+ * its own: its body gets both forms under a condition, and where that leaves one iteration
+ * the other form is that iteration's. Source: lowering-and-codegen 3.2.
  */
 #include "moonloop/codegen/lower/lower_impl.h"
 
@@ -15,7 +17,8 @@
 enum { MOST_STATEMENTS = 4096, MOST_CONDITIONS = 32 };
 
 typedef struct Guard { /* a condition, the loops and the bindings between x and it */
-    const ml_Expr *likely;
+    const ml_Expr *at;   /* what is replaced: the condition, marked or not */
+    const ml_Expr *cond;
     ml_DomVec inner;
     const ml_Var **bound;
     size_t n_bound;
@@ -38,36 +41,43 @@ typedef struct Find {
     ML_VEC(const ml_Var *) bound;
     ML_VEC(Guard) found;
     size_t statements;
-    bool stop;
+    bool hinted, stop;
 } Find;
 
-static bool see_expr(const ml_Expr *e, void *user)
+static void add_guard(Find *f, const ml_Expr *at, const ml_Expr *cond)
 {
-    Find *f = user;
-    Guard g;
+    Guard g = {.at = at, .cond = cond, .n_bound = f->bound.n};
 
-    if (!(e->flags & ML_X_HAS_CALL))
-        return false;
-    if (!ml_is_op(e, ML_OP_LIKELY))
-        return true;
-    if (!ml_expr_uses_var(e, f->x))
-        return false;
     for (size_t k = 0; k < f->found.n; k++)
-        if (f->found.v[k].likely == e)
-            return false;
+        if (f->found.v[k].at == at)
+            return;
     if (f->found.n >= MOST_CONDITIONS) {
         f->stop = true;
-        return false;
+        return;
     }
-    g = (Guard){.likely = e};
     for (size_t k = 0; k < f->inner.n; k++)
         ml_push(f->cx, &g.inner, f->inner.v[k]);
-    g.n_bound = f->bound.n;
     g.bound = ML_ARRAY(f->cx, const ml_Var *, g.n_bound + 1);
     for (size_t k = 0; k < g.n_bound; k++)
         g.bound[k] = f->bound.v[k];
     ml_push(f->cx, &f->found, g);
-    return false;
+}
+
+static bool see_expr(const ml_Expr *e, void *user)
+{
+    Find *f = user;
+
+    if (!(e->flags & ML_X_HAS_CALL))
+        return false;
+    if (ml_is_op(e, ML_OP_LIKELY)) {
+        if (ml_expr_uses_var(e, f->x))
+            add_guard(f, e, e->args[0]);
+        return false;
+    }
+    if (f->hinted && ml_is_op(e, ML_OP_IF_THEN_ELSE) && e->args[0]->type.lanes == 1 &&
+        ml_expr_uses_var(e->args[0], f->x))
+        add_guard(f, e->args[0], e->args[0]);
+    return true;
 }
 
 static void see_stmt(const ml_Stmt *s, bool in_init, void *user)
@@ -147,7 +157,7 @@ static const ml_Expr *turn(ml_Ctx *cx, const ml_Var *x, int64_t c, const ml_Expr
 static bool narrow(Partitioner *w, const ml_Var *x, Guard *g, Range *r)
 {
     ml_Ctx *cx = w->lo->cx;
-    const ml_Expr *d = difference(cx, g->likely->args[0]), *at, *next, *c, *least, *most;
+    const ml_Expr *d = difference(cx, g->cond), *at, *next, *c, *least, *most;
     ml_Interval i;
 
     if (d == NULL || d->type.bits != x->type.bits)
@@ -190,11 +200,11 @@ static const ml_Expr *without(ml_Ctx *cx, const ml_Expr *e, void *user)
 {
     const Drop *d = user;
 
+    for (size_t k = 0; k < d->n; k++)
+        if (d->v[k]->at == e)
+            return ml_bool(cx, d->holds);
     if (!(e->flags & ML_X_HAS_CALL))
         return e;
-    for (size_t k = 0; k < d->n; k++)
-        if (d->v[k]->likely == e)
-            return ml_bool(cx, d->holds);
     e = ml_expr_map_args(cx, e, without, user);
     if (ml_is_op(e, ML_OP_IF_THEN_ELSE) && ml_is_true(e->args[0]))
         return e->args[1];
@@ -313,6 +323,24 @@ static const ml_Stmt *at_end(Partitioner *w, const ml_For *f, const Drop *all,
     return d.n ? drop(w->lo->cx, f->body, &d) : f->body;
 }
 
+/* The body of a parallel loop for x that are not in [from, to): for the only one, where
+ * there is one. */
+static const ml_Stmt *beside(Partitioner *w, const ml_For *f, const ml_Expr *from,
+                             const ml_Expr *to)
+{
+    ml_Ctx *cx = w->lo->cx;
+    const ml_Stmt *body = ml_stmt_copy_fresh(cx, f->body, NULL);
+    const ml_Expr *one = ml_int(cx, f->var->type, 1);
+    bool last = ml_is_int(from, 0) && ml_prove_equal(w->ar, ml_add(cx, to, one), f->extent);
+    bool first = ml_is_int(from, 1) && ml_prove_equal(w->ar, to, f->extent);
+    ml_Subst s = {0};
+
+    if (!last && !first)
+        return body;
+    ml_subst_var(cx, &s, f->var, last ? to : ml_int(cx, f->var->type, 0));
+    return ml_lower_subst(cx, body, &s, ml_dynamic_buffers(body));
+}
+
 static const ml_Stmt *cut(Partitioner *w, const ml_For *f, const Range *r, const Drop *d)
 {
     ml_Ctx *cx = w->lo->cx;
@@ -326,13 +354,14 @@ static const ml_Stmt *cut(Partitioner *w, const ml_For *f, const Range *r, const
     if (ml_gave_up(cx, w->ar) || ml_prove_le_expr(w->ar, to, from)) /* no middle */
         return inside(w, f, f->body);
     known = ml_is_const_int(from) && ml_is_const_int(to) && ml_is_const_int(f->extent);
+    if (f->kind == ML_FOR_UNROLLED && !known) /* parts of no fixed length stay loops */
+        return inside(w, f, f->body);
     if (f->kind == ML_FOR_PARALLEL) {
         const ml_Expr *c = in_middle(w, f, r);
 
         return inside(
             w, f,
-            c ? ml_stmt_at(cx, ml_if(cx, c, middle, ml_stmt_copy_fresh(cx, f->body, NULL)),
-                           f->base.span)
+            c ? ml_stmt_at(cx, ml_if(cx, c, middle, beside(w, f, from, to)), f->base.span)
               : middle);
     }
     if (ml_is_int(from, 0) && ml_prove_le_expr(w->ar, f->extent, to))
@@ -348,7 +377,7 @@ static const ml_Stmt *cut(Partitioner *w, const ml_For *f, const Range *r, const
 
 static bool candidate(const Partitioner *w, const ml_For *f)
 {
-    if (f->kind == ML_FOR_VECTORIZED || f->kind == ML_FOR_UNROLLED ||
+    if (f->kind == ML_FOR_VECTORIZED || (f->kind == ML_FOR_UNROLLED && !w->hinted) ||
         !ml_dtype_is_index(f->var->type) || !ml_is_int(f->min, 0) ||
         ml_dict_get(f->annotations, ML_IRREGULAR_LOOP))
         return false;
@@ -358,7 +387,7 @@ static bool candidate(const Partitioner *w, const ml_For *f)
 static const ml_Stmt *visit_for(Partitioner *w, const ml_For *f)
 {
     ml_Ctx *cx = w->lo->cx;
-    Find find = {.cx = cx, .x = f->var};
+    Find find = {.cx = cx, .x = f->var, .hinted = w->hinted};
     const Guard *hold[MOST_CONDITIONS];
     Range r = {0};
     Drop d = {hold, 0, true};

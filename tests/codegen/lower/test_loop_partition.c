@@ -58,7 +58,22 @@ static void a_parallel_loop_gets_both_forms_under_a_condition(void **state)
                 "            for b in range(8):\n"
                 "                P_1[a * 8 + b] = a\n"
                 "        else:\n"
-                "            for b in range(37 - T.max(a * 8, 29)):\n"
+                "            for b in range(5):\n"
+                "                P_1[32 + b] = 4");
+    expect_body(x,
+                HEAD "P: T.Buffer((37,), \"int32\")):\n"
+                     "    for a in T.parallel(6):\n"
+                     "        for b in range(8):\n"
+                     "            if T.likely(a * 8 + b < 37):\n"
+                     "                P[a * 8 + b] = a\n",
+                "loop_partition",
+                "    P_1 = T.decl_buffer((37,), \"int32\", data=P.data)\n"
+                "    for a in T.parallel(6):\n"
+                "        if a < 4:\n"
+                "            for b in range(8):\n"
+                "                P_1[a * 8 + b] = a\n"
+                "        else:\n"
+                "            for b in range(T.min(T.max(37 - a * 8, 0), 8)):\n"
                 "                P_1[a * 8 + b] = a");
 }
 
@@ -198,6 +213,33 @@ static void a_hint_goes_and_an_else_stays_at_the_end(void **state)
                 "        P_1[7 + a] = 2");
 }
 
+static void below_a_hint_what_is_chosen_by_a_condition_is_cut_too(void **state)
+{
+    Fix *x = *state;
+    const char *text =
+        HEAD "P: T.Buffer((40,), \"int32\"), A: T.Buffer((30,), \"int32\")):\n"
+             "    with T.attr(0, \"pragma_loop_partition_hint\", 1):\n"
+             "        for a in T.parallel(3):\n"
+             "            for b in T.unroll(16):\n"
+             "                if T.likely(a * 16 + b < 40):\n"
+             "                    P[a * 16 + b] = T.if_then_else(a * 16 + b < 30, A[a * 16 + "
+             "b], 0)\n";
+
+    expect_body(x, text, "loop_partition",
+                "    P_1 = T.decl_buffer((40,), \"int32\", data=P.data)\n"
+                "    A_1 = T.decl_buffer((30,), \"int32\", data=A.data)\n"
+                "    for a in T.parallel(3):\n"
+                "        if a < 1:\n"
+                "            for b in T.unroll(16):\n"
+                "                P_1[a * 16 + b] = A_1[a * 16 + b]\n"
+                "        else:\n"
+                "            for b in T.unroll(16):\n"
+                "                if a * 16 + b < 40:\n"
+                "                    P_1[a * 16 + b] = T.if_then_else(a * 16 + b < 30, "
+                "A_1[a * 16 + b], 0)");
+    expect_same_for(x, text, 0);
+}
+
 static void guards_of_every_length_compute_the_same(void **state)
 {
     static const char program[] =
@@ -242,6 +284,8 @@ int main(void)
             fix_teardown),
         cmocka_unit_test_setup_teardown(a_hint_goes_and_an_else_stays_at_the_end, fix_setup,
                                         fix_teardown),
+        cmocka_unit_test_setup_teardown(
+            below_a_hint_what_is_chosen_by_a_condition_is_cut_too, fix_setup, fix_teardown),
         cmocka_unit_test_setup_teardown(guards_of_every_length_compute_the_same, fix_setup,
                                         fix_teardown),
     };
