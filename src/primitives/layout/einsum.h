@@ -9,6 +9,7 @@ typedef struct ml_EinsumSide {     /* a buffer that the block uses */
     const ml_Buffer *old, *padded; /* padded NULL: it stays */
     const ml_Expr **idx;           /* iters of the block and constants */
     bool write;
+    bool stays; /* read by any index: it has elements for all that is added */
 } ml_EinsumSide;
 
 typedef struct ml_Einsum {

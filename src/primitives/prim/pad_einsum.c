@@ -38,27 +38,67 @@ int ml_einsum_iter(const ml_Block *b, const ml_Expr *e)
     return -1;
 }
 
+static bool is_param(const ml_Func *f, const ml_Buffer *b)
+{
+    for (uint32_t k = 0; k < f->n_params; k++)
+        if (f->params[k].buffer == b)
+            return true;
+    return false;
+}
+
+/* Whether the index stays inside of the dimension over the padded domains. */
+static bool has_room(const ml_Einsum *e, const ml_Expr *at, const ml_Expr *size)
+{
+    ml_Ctx *cx = e->c->cx;
+    const ml_Block *b = e->block;
+    ml_Dom *dom = ML_ARRAY(cx, ml_Dom, b->n_iters + 1u);
+    ml_Subst to = {0};
+    ml_Interval i;
+
+    for (uint32_t k = 0; k < b->n_iters; k++) {
+        const ml_Var *v = ml_var_fresh(cx, b->iters[k].var); /* nothing is known of it */
+
+        ml_subst_var(cx, &to, b->iters[k].var, ml_var(cx, v));
+        dom[k] = (ml_Dom){v, b->iters[k].min, e->extents[k]};
+    }
+    i = ml_relax(e->ar, ml_expr_subst(cx, at, &to), dom, b->n_iters);
+    return !i.nothing && i.min && i.max &&
+           ml_prove_le_expr(e->ar, ml_int(cx, i.min->type, 0), i.min) &&
+           ml_prove_lt_expr(e->ar, i.max, size);
+}
+
+static bool is_plain(const ml_Einsum *e, const ml_Expr *at)
+{
+    return at->kind == ML_EXPR_INT || ml_einsum_iter(e->block, at) >= 0;
+}
+
 static bool add_side(ml_Einsum *e, const ml_Region *r, bool write)
 {
     const ml_Buffer *buf = r->buffer;
     ml_EinsumSide s = {.old = buf, .write = write};
+    size_t odd = buf->rank;
 
     for (size_t k = 0; k < e->sides.n; k++)
         if (e->sides.v[k].old->uid == buf->uid)
             return no_einsum(e, "it uses %s twice", ml_shown(e->c->cx, buf));
     s.idx = ML_ARRAY(e->c->cx, const ml_Expr *, buf->rank + 1u);
-    for (size_t d = 0; d < buf->rank; d++) {
+    for (size_t d = buf->rank; d-- > 0;) {
         s.idx[d] = r->ranges[d].min;
-        if (!ml_is_int(r->ranges[d].extent, 1) ||
-            (s.idx[d]->kind != ML_EXPR_INT && ml_einsum_iter(e->block, s.idx[d]) < 0))
-            return no_einsum(e,
-                             "dimension %zu of %s is not indexed by an iter or a constant",
-                             d, ml_shown(e->c->cx, buf));
+        if (!ml_is_int(r->ranges[d].extent, 1) || !is_plain(e, s.idx[d]))
+            odd = d;
+    }
+    s.stays = odd < buf->rank && !write && is_param(ml_call_func(e->c), buf);
+    for (size_t d = 0; d < buf->rank && s.stays; d++)
+        s.stays = ml_is_int(r->ranges[d].extent, 1) &&
+                  has_room(e, s.idx[d], buf->shape[d]);
+    if (odd < buf->rank && !s.stays)
+        return no_einsum(e, "dimension %zu of %s is not indexed by an iter or a constant",
+                         odd, ml_shown(e->c->cx, buf));
+    for (size_t d = 0; d < buf->rank; d++)
         if (s.idx[d]->kind == ML_EXPR_INT &&
             (s.idx[d]->as.i < 0 || !ml_prove_lt_expr(e->ar, s.idx[d], buf->shape[d])))
             return no_einsum(e, "the constant index of dimension %zu of %s may be outside",
                              d, ml_shown(e->c->cx, buf));
-    }
     ml_push(e->c->cx, &e->sides, s);
     return true;
 }
@@ -253,7 +293,7 @@ static bool is_zero(const ml_Einsum *e, const ml_Expr *x, uint32_t r)
     case ML_EXPR_LOAD: {
         const ml_EinsumSide *s = ml_einsum_side(e, x->as.buffer);
 
-        for (size_t d = 0; !s->write && d < s->old->rank; d++)
+        for (size_t d = 0; !s->write && !s->stays && d < s->old->rank; d++)
             if (ml_einsum_iter(e->block, s->idx[d]) == (int)r)
                 return true;
         return false;
@@ -371,7 +411,7 @@ static bool check_place(const ml_Einsum *e, const ml_EinsumSide *s)
 
 bool ml_einsum_is_padded(const ml_Einsum *e, const ml_EinsumSide *s)
 {
-    for (size_t d = 0; d < s->old->rank; d++) {
+    for (size_t d = 0; d < s->old->rank && !s->stays; d++) {
         int k = ml_einsum_iter(e->block, s->idx[d]);
 
         if (k >= 0 && e->changed[k])
@@ -483,7 +523,8 @@ const ml_Primitive ml_prim_pad_einsum = {
     .help =
         "Inputs are copied with zeros beside them, outputs are copied back. Reduce iters "
         "can\n"
-        "be padded where the block adds up products.",
+        "be padded where the block adds up products. A parameter that is read at other\n"
+        "indices stays, where it has elements for the padded domain.",
     ML_PARAMS(params),
     .result = ML_R_NONE,
     .posts = posts,
