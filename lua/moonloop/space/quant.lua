@@ -147,15 +147,29 @@ local function offset_tiles(target, rows, vectors)
     return out
 end
 
+-- All rows, and vectors of which each is turned in registers: as even parts for the threads as may be, of two lines of
+-- each row of the source.
+local function direct_tiles(a, target, threads)
+    local list, out = {}, {}
+    for _, nv in ipairs { 8, 16, 4, 12, 6, 3, 2, 1 } do
+        if nv == 1 or nv <= a.vectors and (a.m + 1) * nv + 2 <= target.registers + 2 then
+            list[#list + 1] = { a.m * 1000 + nv, parts.up(parts.up(a.vectors, nv), threads) * nv, #list }
+        end
+    end
+    table.sort(list, function(x, y) return x[2] < y[2] or x[2] == y[2] and x[3] < y[3] end)
+    for k, x in ipairs(list) do out[k] = x[1] end
+    return out
+end
+
 local function tiles_for(a, target, ragged)
     if a.dot.offset then return offset_tiles(target, a.m, a.vectors) end
     return parts.tiles_of(target, a.lanes, a.m, a.vectors * a.lanes, ragged)
 end
 
 -- Steps of the sum that are written out, the promising number first: all of a few, two of many.
-local function unrolled(n, far)
+local function unrolled(n)
     local out = {}
-    for _, x in ipairs(far and { 8, 4, 16, 2, 1 } or n <= 4 and { 4, 3, 2, 1 } or { 2, 1, 4, 8, 3 }) do
+    for _, x in ipairs(n <= 4 and { 4, 3, 2, 1 } or { 2, 1, 4, 8, 3 }) do
         if n % x == 0 then out[#out + 1] = x end
     end
     return out
@@ -187,7 +201,7 @@ local function padded(s, name, f, a)
 end
 
 -- how: order ("panels": a panel of the right operand with all rows; "rows": rows outermost,
--- the right operand copied before; "steps": copied for a few steps of the sum at a time),
+-- the right operand copied before; "few rows": turned in registers for a step of the sum),
 -- consumer (name of the elementwise block that follows).
 local function scheduled(s, name, f, a, target, threads, how)
     local d, lanes = a.dot, a.lanes
@@ -197,9 +211,12 @@ local function scheduled(s, name, f, a, target, threads, how)
     if not a.packed then
         copy = s:cache_read(b, 1, "global")
         tap_at, lane_at = relay(s, copy, f, a)
+        if a.pad then s:compute_inline(a.pad) end
     end
+    local direct = copy and how.order == "few rows"
     local loops = s:get_loops(b)
-    local tile = facts.choose(s, tiles_for(a, target, how.order == "panels" and 0.5 or 0.05))
+    local tile = facts.choose(s, direct and direct_tiles(a, target, threads)
+        or tiles_for(a, target, how.order == "panels" and 0.5 or 0.05))
     local jx, jl
     if a.wide == a.v then
         jx, jl = table.unpack(s:split(loops[a.v], { auto, lanes }))
@@ -211,7 +228,7 @@ local function scheduled(s, name, f, a, target, threads, how)
     if a.r then io, ii = table.unpack(s:split(loops[a.r], { auto, tile // 1000 })) end
     local kx, kl = table.unpack(s:split(loops[a.tap], { auto, d.taps }))
     local steps = s:get(kx).extent
-    local k0, k1 = table.unpack(s:split(kx, { auto, facts.choose(s, unrolled(steps, how.order == "steps")) }))
+    local k0, k1 = table.unpack(s:split(kx, { auto, facts.choose(s, unrolled(steps)) }))
     local sum = {}
     for _, k in ipairs(f.reduce) do
         if k ~= a.tap then sum[#sum + 1] = loops[k] end
@@ -246,11 +263,15 @@ local function scheduled(s, name, f, a, target, threads, how)
 
     if copy then
         if how.order == "panels" then s:compute_at(copy, jo, true) end
-        if how.order == "steps" then s:compute_at(copy, k0, true) end
+        if direct then s:compute_at(copy, k1, true) end
         local cl = vectorize_copy(s, copy, a, tap_at, lane_at)
+        if direct then s:unroll(cl[#cl - 1]) end
         if how.order == "rows" and threads > 1 and a.right.elements >= facts.serial_below then
-            s:parallel(#cl > 3 and s:fuse(table.unpack(cl, 1, #cl - 2)) or cl[1])
+            cl[1] = #cl > 3 and s:fuse(table.unpack(cl, 1, #cl - 2)) or cl[1]
+            s:parallel(cl[1])
         end
+        -- zeros beside the operand are a copy's last part, of its own
+        if a.pad then s:annotate(how.order == "rows" and cl[1] or outer[1], "pragma_loop_partition_hint", 1) end
     end
     if how.consumer then s:set_scope(b, 0, "local") end
     parts.store_tile(s, acc or s:get_block(how.consumer), lanes, tile_loop, #outer)
@@ -275,8 +296,18 @@ local function orders(f, a, target, threads)
     -- few of the right operand stay near whatever the order: results are written line by line
     local few = a.right.elements * facts.bytes(a.right.dtype) * 16 <= target.l2 and by_rows > by_panels - 0.05
     local list = (few or by_panels < 0.9 and by_rows > by_panels) and { "rows", "panels" } or { "panels", "rows" }
-    if extent_of(f, a.rows) <= 8 and not a.packed then table.insert(list, 1, "steps") end
+    if extent_of(f, a.rows) <= 8 and not a.packed then table.insert(list, 1, "few rows") end
     return list
+end
+
+-- The block that puts zeros beside the right operand, where copies of it can do that as well:
+-- not in loops that are fused with others.
+local function pad_of(s, name, f, a)
+    if a.packed or extent_of(f, a.batch) * extent_of(f, a.columns) > 1 then return nil end
+    for _, p in ipairs(s:get_producers(s:get_block(name))) do
+        local w = core.block_body(s, p).write
+        if w.buffer == a.right.buffer then return s:get(p).name end
+    end
 end
 
 -- The product with the most work; made ready in s. Its name, facts and axes.
@@ -286,7 +317,6 @@ local function prepare(s, target)
     for _, name in ipairs(facts.blocks(s)) do
         local of = facts.of(s, s:get_block(name))
         local axes = of and axes_of(of, target)
-        if axes and axes.packed and axes.ragged then axes = nil end -- no part of its layout can be taken
         if axes and (not f or of.points > f.points) then best, f, a = name, of, axes end
     end
     if best and a.ragged then
@@ -295,6 +325,7 @@ local function prepare(s, target)
         f = facts.of(s, s:get_block(best))
         a = f and axes_of(f, target)
         if not a or a.ragged then return nil end
+        a.pad = pad_of(s, best, f, a)
     end
     return best, f, a
 end
@@ -309,7 +340,7 @@ function quant.sketches(list, program, target, threads)
     local consumer = plain.follower(probe, name)
     local rest = {}
     for _, n in ipairs(facts.blocks(probe)) do
-        if n ~= name and n ~= consumer then rest[#rest + 1] = n end
+        if n ~= name and n ~= consumer and n ~= a.pad then rest[#rest + 1] = n end
     end
     for _, order in ipairs(orders(f, a, target, threads)) do
         local before = #list

@@ -78,6 +78,29 @@ test("few rows, and sizes that nothing divides", function()
     bytes(w { m = 3, n = 37, k = 26 })
     bytes(w { m = 17, n = 100, k = 30, rq = true })
     bytes(w { m = 6, n = 19, k = 8 })
+    bytes(w { m = 1, n = 200, k = 72, rq = true })
+    bytes(w { m = 2, n = 133, k = 34, dtype = "int8" })
+end)
+
+test("blocks of the packed operand that are not full are read as they lie", function()
+    local w = moon.workload.quantized_matmul
+    bytes(w { m = 1, n = 40, k = 32, packed = true })
+    bytes(w { m = 3, n = 37, k = 26, packed = true, rq = true })
+    bytes(w { m = 7, n = 70, k = 21, packed = true })
+    if not has.bytes then return end
+    local p = w { m = 3, n = 37, k = 26, packed = true }
+    assert(not moon.draft(p):script():find("B_pad", 1, true), "the operand is copied")
+end)
+
+-- A product of one row took fourteen times as long: the operand of the columns was padded and packed for nothing.
+test("the operand of few rows is turned in registers, past its end too", function()
+    if not has.bytes then return print("skip: no dot products of bytes") end
+    local s = moon.draft(moon.workload.quantized_matmul { m = 1, n = 200, k = 64 })
+    assert(not s:script():find("B_pad = ", 1, true), "the operand is padded beforehand")
+    local k <close> = moon.build(s)
+    local asm = k:asm()
+    assert(asm:find("vpdpbusd", 1, true))
+    assert(not asm:find("vpinsrb", 1, true) and not asm:find("vpinsrd", 1, true), "bytes are gathered one by one")
 end)
 
 test("two operands with signs", function()
@@ -91,6 +114,7 @@ test("windows of images, plain, packed, requantised", function()
     bytes(w { h = 5, w = 7, ci = 8, co = 32, k = 3, p = 1 })
     bytes(w { h = 6, w = 6, ci = 4, co = 16, k = 3, s = 2, p = 1, rq = true })
     bytes(w { h = 4, w = 5, ci = 12, co = 48, k = 1 })
+    bytes(w { h = 5, w = 5, ci = 16, co = 10, k = 1, rq = true, dtype = "int8" })
     bytes(w { h = 4, w = 5, ci = 16, co = 64, k = 3, p = 1, packed = true })
     bytes(w { h = 3, w = 4, ci = 32, co = 32, k = 1, packed = true, rq = true })
 end)
@@ -135,6 +159,7 @@ test("pairs of bfloat16", function()
     halves(product("mk,kn->mn", { m = 12, n = 64, k = 32 }, "bfloat16", "bfloat16", "float32"))
     halves(product("mk,kn->mn", { m = 7, n = 37, k = 13 }, "bfloat16", "bfloat16", "float32"))
     halves(product("bmk,bnk->bmn", { b = 2, m = 6, n = 32, k = 16 }, "bfloat16", "bfloat16", "float32"))
+    halves(product("mk,kn->mn", { m = 2, n = 75, k = 18 }, "bfloat16", "bfloat16", "float32"))
 end)
 
 test("a convolution that no instruction divides has a draft all the same", function()
