@@ -99,6 +99,7 @@ typedef struct ml_CgFn {
     int64_t stack;              /* bytes on the stack so far */
     LLVMMetadataRef scope;      /* subprogram, or NULL */
     bool parallel;              /* the body of a parallel loop */
+    bool streamed;              /* stores went past the caches, no fence yet */
     bool fails;                 /* a status other than 0 may come out of it */
 } ml_CgFn;
 

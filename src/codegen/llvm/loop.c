@@ -2,8 +2,9 @@
  * loop - loops: bottom-tested, induction in i64, a guard unless one iteration is proven.
  *
  * Below a loop annotated non_temporal whole aligned vectors are stored past the caches; a
- * fence at its end keeps their order for whoever reads them. Source: lowering-and-codegen
- * 7.3.
+ * fence keeps their order for whoever reads them. It waits until they have left the core, so
+ * that a thread that others wait for has it once, behind its outermost loop.
+ * Source: lowering-and-codegen 7.3.
  */
 #include "moonloop/codegen/llvm/emit.h"
 
@@ -45,6 +46,12 @@ static LLVMMetadataRef loop_id(ml_Cg *g, bool is_shaped)
     node = L(MDNodeInContext2)(g->lc, ops, is_shaped ? 4 : 2);
     L(MetadataReplaceAllUsesWith)(t, node); /* distinct: it names itself */
     return node;
+}
+
+/* Whether threads are started below loops of this function, who read what it stored. */
+static bool others_may_read(const ml_Cg *g)
+{
+    return !g->fn->parallel && g->o->threads != 1;
 }
 
 void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
@@ -96,8 +103,12 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
     ml_cg_memo_release(g, mark);
     ml_arith_restore(g->ar, facts);
     ml_cg_place(g, exit);
-    if (streams && !outer && g->ll->x86)
-        (void)ml_cg_intrinsic(g, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
+    g->fn->streamed |= streams;
+    if (g->fn->streamed && !outer && (loop.up == NULL || others_may_read(g))) {
+        g->fn->streamed = false;
+        if (g->ll->x86)
+            (void)ml_cg_intrinsic(g, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
+    }
 }
 
 void ml_cg_for(ml_Cg *g, const ml_For *f)

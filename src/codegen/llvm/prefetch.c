@@ -1,10 +1,10 @@
 /*
- * prefetch - the loop annotation `prefetch`: maps {buffer, distance, rw, locality}.
+ * prefetch - the loop annotation `prefetch`: maps {buffer, distance, bytes, rw, locality}.
  *
  * At the head of the body, one prefetch for each cache line that the iteration touches in
- * the buffer, `distance` iterations ahead. The lines are found from the flat indices of the
- * accesses: a part that inner loops do not change, and offsets from it that inner loops,
- * lanes and constants run through. Source: lowering-and-codegen 7.3.
+ * the buffer, `distance` iterations and `bytes` bytes ahead. The lines are found from the
+ * flat indices of the accesses: a part that inner loops do not change, and offsets from it
+ * that inner loops, lanes and constants run through. Source: lowering-and-codegen 7.3.
  */
 #include "moonloop/codegen/llvm/emit.h"
 
@@ -194,20 +194,22 @@ static bool known_here(Prefetcher *w, const ml_Expr *part)
     return !w->lost;
 }
 
-static void emit(ml_Cg *g, const Lines *l, const ml_For *loop, int64_t distance, int64_t rw,
-                 int64_t locality)
+static void emit(ml_Cg *g, const Lines *l, const ml_For *loop, const ml_Value *map)
 {
+    int64_t distance = number(map, "distance", 0), bytes = number(map, "bytes", 0);
+    int64_t rw = number(map, "rw", 0), locality = number(map, "locality", 3);
     const ml_Expr *part = l->part, *v = ml_var(g->cx, loop->var);
     const ml_Expr *ahead;
     LLVMValueRef at;
 
+    locality = locality < 0 ? 0 : locality > 3 ? 3 : locality;
     if (distance) {
         ahead = ml_add(g->cx, v, ml_int(g->cx, v->type, distance));
         part = ml_expr_subst1(g->cx, part, loop->var, ahead);
     }
     at = ml_cg_address(g, l->b, part, l->b->type.lanes, 0, false);
     for (size_t k = 0; k < l->n; k++) {
-        LLVMValueRef by = ml_cg_i64(g, l->line[k] * LINE);
+        LLVMValueRef by = ml_cg_i64(g, l->line[k] * LINE + bytes);
         LLVMValueRef args[4] = {
             L(BuildGEP2)(g->b, g->i8, at, &by, 1, ""), ml_cg_int(g, g->i32, 0, rw != 0),
             ml_cg_int(g, g->i32, 0, locality), ml_cg_int(g, g->i32, 0, 1)};
@@ -223,7 +225,6 @@ void ml_cg_prefetch(ml_Cg *g, const ml_For *loop)
     for (size_t k = 0; k < n && !g->failed; k++) {
         const ml_Value *map = list->kind == ML_VAL_LIST ? list->as.list[k] : list;
         const ml_Value *name = map->kind == ML_VAL_DICT ? ml_dict_get(map, "buffer") : NULL;
-        int64_t locality = number(map, "locality", 3);
         ml_ArithMark facts = ml_arith_save(g->ar);
         Prefetcher w = {.g = g};
         if (name == NULL || name->kind != ML_VAL_STRING) {
@@ -235,10 +236,6 @@ void ml_cg_prefetch(ml_Cg *g, const ml_For *loop)
         ml_arith_restore(g->ar, facts);
         for (size_t j = 0; j < w.parts.n; j++)
             if (known_here(&w, w.parts.v[j].part))
-                emit(g, &w.parts.v[j], loop, number(map, "distance", 0),
-                     number(map, "rw", 0),
-                     locality < 0   ? 0
-                     : locality > 3 ? 3
-                                    : locality);
+                emit(g, &w.parts.v[j], loop, map);
     }
 }

@@ -301,6 +301,40 @@ static void whole_vectors_go_past_the_caches_where_that_is_asked_for(void **stat
     ml_text_free(&t);
 }
 
+/* Each fence waits until all that was stored has left the core. */
+static void a_thread_waits_once_for_what_it_stored_past_the_caches(void **state)
+{
+    static const char fence[] = "call void @llvm.x86.sse.sfence()";
+    static const char text[] = HEAD(F32("A", 2048) ", " F32("B", 2048)) //
+        "    for i in T.%s(16):\n"
+        "        for j in T.serial(8, annotations={\"non_temporal\": 1}):\n"
+        "            B[T.Ramp(i * 128 + j * 16, 1, 16)] = A[T.Ramp(i * 128 + j * 16, 1, "
+        "16)]\n";
+    Fix *x = *state;
+
+    NEED_LLVM();
+    for (int threads = 0; threads < 3; threads++) {
+        const char *program = ml_format(x->cx, text, threads ? "parallel" : "serial");
+        const ml_Func *f = parse_func(x, program);
+        ml_CodeOpts o = {.threads = (uint32_t)threads};
+        const char *at, *first, *loop;
+        ml_Text t = {0};
+
+        same_text(x, program, EXACT);
+        assert_true(ml_code_text(rig.ll, x->cx, &f, 1, &o, "llvm", &t));
+        at = strstr(ml_text_z(&t), "!nontemporal");
+        assert_non_null(at);
+#if defined(__x86_64__)
+        first = strstr(at, fence);
+        loop = strstr(strstr(at, "br i1") + 1, "br i1"); /* where the outer one ends */
+        assert_non_null(first);
+        assert_true(threads ? loop < first : first < loop);
+        assert_null(strstr(first + 1, fence));
+#endif
+        ml_text_free(&t);
+    }
+}
+
 /* Vectors of registers are written as a whole: what lanes that are off held stays. */
 static void masked_accesses_of_registers_equal_the_interpreter(void **state)
 {
@@ -366,6 +400,7 @@ int main(void)
         TEST(a_vector_reads_everything_before_it_writes),
         TEST(squares_are_transposed_in_registers),
         TEST(whole_vectors_go_past_the_caches_where_that_is_asked_for),
+        TEST(a_thread_waits_once_for_what_it_stored_past_the_caches),
         TEST(masked_accesses_of_registers_equal_the_interpreter),
         TEST(rows_turned_in_registers_equal_the_interpreter),
     };

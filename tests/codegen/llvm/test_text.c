@@ -139,19 +139,21 @@ static void prefetch_touches_each_line_of_the_tile_once(void **state)
 
     NEED_LLVM(); /* 8 rows of 32 floats, 1024 floats apart: 16 lines */
     f = parse_func(
-        x, HEAD("A: T.Buffer((65536,), \"float32\"), C: T.Buffer((65536,), "
-                "\"float32\")") "    for i in T.serial(8, annotations={\"prefetch\": "
-                                "[{\"buffer\": \"C\", \"rw\": 1, "
-                                "\"distance\": 2}]}):\n"
-                                "        for k in range(16):\n"
-                                "            A[i * 16 + k] = T.float32(1)\n"
-                                "        for j in range(8):\n"
-                                "            C[T.Ramp(i * 8192 + j * 1024, 1, 32)] = "
-                                "A[T.Ramp(j, 1, 32)]\n");
+        x,
+        HEAD("A: T.Buffer((65536,), \"float32\"), C: T.Buffer((65536,), "
+             "\"float32\")") "    for i in T.serial(8, annotations={\"prefetch\": "
+                             "[{\"buffer\": \"C\", \"rw\": 1, "
+                             "\"distance\": 2}, {\"buffer\": \"A\", \"bytes\": 4096}]}):\n"
+                             "        for k in range(16):\n"
+                             "            A[i * 16 + k] = T.float32(1)\n"
+                             "        for j in range(8):\n"
+                             "            C[T.Ramp(i * 8192 + j * 1024, 1, 32)] = "
+                             "A[T.Ramp(j, 1, 32)]\n");
     t = text_of(x, f, &o, "llvm");
-    assert_int_equal(count(t, "call void @llvm.prefetch.p0(ptr"), 16);
+    assert_int_equal(count(t, "call void @llvm.prefetch.p0(ptr"), 16 + 4); /* A: 4 lines */
     assert_int_equal(count(t, "i32 1, i32 3, i32 1)"), 16);
     assert_non_null(strstr(t, ", i64 16384")); /* 2 ahead */
+    assert_non_null(strstr(t, ", i64 4096"));
     free(t);
     make_args(x, f);
     fill_random(x, 1);
