@@ -132,18 +132,40 @@ local function keep_in_registers(s, b, f)
 end
 
 -- How many rows a region takes at a time: while one waits for its sum, the next one is read.
--- Their stages lie in the near cache.
-local function groups(list, count)
+-- Their stages lie in the near cache, beside rows that are fetched meanwhile.
+local function groups(list, count, fetched)
     local bytes, most = 0, 1
     for _, m in ipairs(list) do
         most = math.max(most, m.f.points // extent_of(m.f, m.f.spatial))
         bytes = math.max(bytes, facts.bytes(m.f.write.dtype))
     end
-    local out = {}
+    local out, crowded = {}, {}
     for _, r in ipairs { 4, 8, 2, 1 } do
-        if r == 1 or (count % r == 0 and r * most * bytes <= near) then out[#out + 1] = r end
+        if r == 1 or (count % r == 0 and r * most * bytes <= near) then
+            local to = fetched and r > 1 and r * most * bytes > near // 2 and crowded or out
+            to[#to + 1] = r
+        end
     end
-    return out
+    return table.move(crowded, 1, #crowded, #out + 1, out)
+end
+
+-- What stages of a region read again, from beyond the near cache: the last of them fetches rows
+-- to come while it computes. {stage=, map of the annotation}; nil: nothing. n: loops of rows.
+local function fetched_in(list, n)
+    local seen, found = {}, nil
+    for _, m in ipairs(list) do
+        local last = m.reduces and m.f.reduce[#m.f.reduce] or m.f.spatial[#m.f.spatial]
+        for _, r in ipairs(m.f.reads) do
+            local bytes = facts.bytes(r.dtype)
+            local row = not r.irregular and r.strides[last] == 1 and r.strides[m.f.spatial[n]]
+            if row and r.param and r.elements * bytes > 2 * near then
+                local rows = row * bytes > near // 2 and 1 or math.max(2, near // 2 // (row * bytes))
+                if seen[r.id] then found = { stage = m, map = { buffer = r.buffer, bytes = rows * row * bytes } } end
+                seen[r.id] = true
+            end
+        end
+    end
+    return found
 end
 
 local function names_of(s, loops, n)
@@ -178,8 +200,8 @@ local function region(s, list, n, target, threads)
         if m.reduces then parts[k] = partial(s, m.name, #m.f.spatial, facts.lanes(target, m.f.write.dtype), m.multiple) end
     end
     local loops = s:get_loops(head.name)
-    local count = s:get(loops[n]).extent
-    local row = s:split(loops[n], { auto, facts.choose(s, groups(list, count)) })[1]
+    local count, fetched = s:get(loops[n]).extent, fetched_in(list, n)
+    local row = s:split(loops[n], { auto, facts.choose(s, groups(list, count, fetched)) })[1]
     loops[n] = row
     for k = #list, 1, -1 do
         local m, p = list[k], parts[k]
@@ -189,7 +211,7 @@ local function region(s, list, n, target, threads)
             s:compute_at(b, row, true)
             at = rows_first(s, b, n)
         end
-        local own = s:get_loops(b)
+        local own, steps = s:get_loops(b), nil
         if p then
             local outside = names_of(s, own, at)
             for j = 2, #p do
@@ -198,6 +220,8 @@ local function region(s, list, n, target, threads)
             end
             for j = 2, #p do vectorize_partial(s, p[j], outside) end
             if k < #list then keep_in_registers(s, p[1], m.f) end
+            local reduced = loops_by_kind(s, p[#p], outside)
+            steps = reduced[#reduced]
         else
             local lanes = facts.lanes(target, m.f.write.dtype)
             if #own > at and (s:get(own[#own]).extent or 0) >= lanes then
@@ -207,8 +231,10 @@ local function region(s, list, n, target, threads)
                 s:vectorize(inner)
                 s:unroll(many)
                 facts.stream(s, far, m.f, target) -- its results alone: what else is stored here is read again
+                steps = far
             end
         end
+        if steps and fetched and fetched.stage == m then s:annotate(steps, "prefetch", { fetched.map }) end
     end
     if threads > 1 then
         local fused = n > 1 and s:fuse(table.unpack(loops, 1, n)) or row

@@ -91,6 +91,15 @@ test("rows that fill the caches are stored past them, what is read again is not"
     assert(not moon.space.sketches(softmax(64, 256), { threads = 2 })[1].schedule:script():find("non_temporal", 1, true))
 end)
 
+test("rows from beyond the near cache are fetched while others are worked on", function()
+    local function ahead(p) return moon.space.sketches(p, { threads = 2 })[1].schedule:script():match('"prefetch": (%b[])') end
+    -- two rows, where eight KiB are less; by what is read again alone
+    assert(ahead(softmax(64, 2048)) == '[{"buffer": "A", "bytes": 16384}]')
+    assert(ahead(softmax(64, 4096)) == '[{"buffer": "A", "bytes": 16384}]')
+    assert(ahead(layer_norm(64, 512)) == '[{"buffer": "X", "bytes": 8192}]')
+    assert(not ahead(softmax(8, 256)) and not ahead(sum(64, 2048, "float32")))
+end)
+
 test("groups of rows that are a multiple wait for their sums together", function()
     for _, rows in ipairs { { 96, 4 }, { 97, 1 } } do
         local list = moon.space.sketches(softmax(rows[1], 256), { threads = 2 })
