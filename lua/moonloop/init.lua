@@ -290,6 +290,7 @@ moon.tune = setmetatable({
     __call = function(_, program, opts) return moon.tuning.run(program, opts) end,
     __name = "moonloop.tune",
 })
+function moon.specialize(program, sizes) return moon.tuning.specialize(program, sizes) end
 function moon.tune_all(what, opts) return moon.tuning.run_all(what, opts) end
 function moon.draft(program, opts) return moon.tuning.draft(program, opts) end
 function moon.db(path) return moon.tuning.db(path) end

@@ -143,10 +143,16 @@ topic("moon.target(text or table)", "a target from its text", "llvm, llvm -mcpu=
 
 -- ---- tuning
 topic("moon.tune(program [, opts])", "search for a fast schedule by measuring", [[
-Gives what :tune tells with --json (:help facts lists the names; among them best_seconds, flop_rate, state, spent and failed by phase), and best (a record), schedule() (its steps applied), records. opts: trials (64), seconds, seed, space (a name, what moon.tune.space gives, or a function that gives sketches), db, threads, fresh (take nothing from the database), with (a strategy: :help tune), model (what scores candidates: xgb, analytic, random), progress and on_record (called with news).]],
+Gives what :tune tells with --json (:help facts lists the names; among them best_seconds, flop_rate, state, spent and failed by phase), and best (a record), schedule() (its steps applied), records. opts: trials (64), seconds, seed, space (a name, what moon.tune.space gives, or a function that gives sketches), db, threads, fresh (take nothing from the database), with (a strategy: :help tune), model (what scores candidates: xgb, analytic, random), progress and on_record (called with news).
+Of a program with symbolic sizes shape says for which it is tuned: {n = {1, 16, 127}, m = 64} (all combinations), a list of such tables, or a text as :tune --shape takes it. Each of the sizes is a task under one budget (opts also: each, rule; without on_record), and the best steps of each become an arm of one program, behind which an arm computes all other sizes. The result has sizes (a row each: text, values, seconds of the kernel, best_seconds of the search, refused), other (how the last arm was made), record, tasks.]],
     [[
 local r = moon.tune(s, {trials = 1, db = ":memory:"})
 print(#r.records, r.state)]])
+topic("moon.specialize(program, sizes)", "a module of the program's function for sizes that are known", [[
+sizes: "n=16" or {n = 16}; symbolic sizes and integer parameters become constants, others stay. What is scheduled on it is steps for s:specialize.]],
+    [[
+local symbolic = moon.parse("@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,))\n    B = T.match_buffer(b, (n,))\n    for i in range(n):\n        with T.block(\"B\"):\n            v = T.axis.spatial(n, i)\n            B[v] = A[v] + T.float32(1)\n")
+print(moon.specialize(symbolic, {n = 16}):script())]])
 topic("moon.tune_all(programs [, opts])", "several programs tuned under one budget", [[
 programs: a module (each function is a task), a program, or a list of them and of rows {workload = program, weight = n, id = name}, as moon.net gives them; equal programs are one task. opts: trials (64 for each) and seconds, of all tasks together; each (trials of one at most), rule ("gradient": the next batch goes where it is expected to save most, by weight; "round-robin"), seed, space, with, model, db, threads, fresh, progress. Gives what :tune --all tells with --json, and in each row of tasks schedule(). A program that cannot be tuned says why in refused; the others go on.]],
     [[
@@ -203,6 +209,34 @@ topic("moon.tuning.open_task(tasks, k)", "the search that task k waits for", "A 
 local t <close> = moon.tuning.tasks({s}, {trials = 1, db = ":memory:"})
 local state, k = t:step()
 moon.tuning.open_task(t, k)]])
+topic("moon.tuning.specialize(program, sizes)", "the function behind moon.specialize", "",
+    [[
+local symbolic = moon.parse("@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,))\n    B = T.match_buffer(b, (n,))\n    for i in range(n):\n        with T.block(\"B\"):\n            v = T.axis.spatial(n, i)\n            B[v] = A[v] + T.float32(1)\n")
+print(moon.tuning.specialize(symbolic, "n=3").f.buffers[1].shape[1])]])
+topic("moon.tuning.run_shapes(program, opts)", "the function behind moon.tune with the option shape", "",
+    [[
+local symbolic = moon.parse("@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,))\n    B = T.match_buffer(b, (n,))\n    for i in range(n):\n        with T.block(\"B\"):\n            v = T.axis.spatial(n, i)\n            B[v] = A[v] + T.float32(1)\n")
+print(#moon.tuning.run_shapes(symbolic, {shape = "n=64,128", trials = 2, db = ":memory:"}).sizes)]])
+topic("moon.tuning.shape_tasks(program, opts)", "a task for each of the sizes that opts.shape lists", "",
+    [[
+local symbolic = moon.parse("@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,))\n    B = T.match_buffer(b, (n,))\n    for i in range(n):\n        with T.block(\"B\"):\n            v = T.axis.spatial(n, i)\n            B[v] = A[v] + T.float32(1)\n")
+local t <close> = moon.tuning.shape_tasks(symbolic, {shape = "n=64,128", db = ":memory:"})
+print(#t:list())]])
+topic("moon.tuning.begin_shapes(program, opts)", "the same with the session's database, as :tune --shape begins it", "Gives the tasks, and why records go to memory where the database cannot be used.",
+    [[
+local symbolic = moon.parse("@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,))\n    B = T.match_buffer(b, (n,))\n    for i in range(n):\n        with T.block(\"B\"):\n            v = T.axis.spatial(n, i)\n            B[v] = A[v] + T.float32(1)\n")
+local t <close> = moon.tuning.begin_shapes(symbolic, {shape = "n=64,128", db = ":memory:"})
+print(#t:list())]])
+topic("moon.tuning.join_shapes(tasks [, quick])", "what was found for sizes as one program, kept as a record", "quick: nothing is measured. Gives a table: sizes, other, record, trace, schedule; only sizes where nothing was measured.",
+    [[
+local symbolic = moon.parse("@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,))\n    B = T.match_buffer(b, (n,))\n    for i in range(n):\n        with T.block(\"B\"):\n            v = T.axis.spatial(n, i)\n            B[v] = A[v] + T.float32(1)\n")
+local t <close> = moon.tuning.shape_tasks(symbolic, {shape = "n=64,128", db = ":memory:"})
+print(moon.tuning.join_shapes(t, true).record)]])
+topic("moon.tuning.db_of(tasks)", "the database that records of the tasks go to", "",
+    [[
+local symbolic = moon.parse("@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,))\n    B = T.match_buffer(b, (n,))\n    for i in range(n):\n        with T.block(\"B\"):\n            v = T.axis.spatial(n, i)\n            B[v] = A[v] + T.float32(1)\n")
+local t <close> = moon.tuning.shape_tasks(symbolic, {shape = "n=64,128", db = ":memory:"})
+print(moon.tuning.db_of(t))]])
 topic("moon.tuning.begin_all(programs, opts)", "tasks with the session's database, as :tune --all begins them", "Gives the tasks, and why records go to memory where the database cannot be used.",
     [[
 local t = moon.tuning.begin_all({s}, {trials = 1, db = ":memory:"})

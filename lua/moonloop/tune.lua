@@ -5,7 +5,7 @@ local tune = {}
 
 local known = { trials = true, seconds = true, seed = true, space = true, db = true, threads = true,
     progress = true, on_record = true, fresh = true, name = true, workers = true, tasks = true, with = true,
-    model = true }
+    model = true, shape = true, each = true, rule = true }
 
 local function read(opts, who)
     who = who or "tune"
@@ -86,6 +86,7 @@ end
 
 function tune.run(program, opts)
     local o = read(opts)
+    if o.shape ~= nil then return tune.run_shapes(program, o) end
     local t <close>, list = tune.search(program, o)
     local records = {}
     local state = "more"
@@ -249,5 +250,6 @@ local db_methods = core.methods("db")
 db_methods.best = core.guard("db:", { best = function(db, program, target) return tune.best(db, program, target) end }).best
 
 core.load("tune_all")(moon, core, tune, { name_of = name_of, module_of = module_of, session_db = session_db })
+core.load("tune_shapes")(moon, core, tune, { name_of = name_of, module_of = module_of, session_db = session_db })
 
 return tune

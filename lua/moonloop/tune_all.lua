@@ -67,6 +67,9 @@ function tune.tasks(what, opts)
     return tasks
 end
 
+-- Where the records of the tasks are.
+function tune.db_of(tasks) return kept[tasks].search.db end
+
 -- The search of task k, which waits for one; where it cannot be had the others go on.
 function tune.open_task(tasks, k)
     local it = kept[tasks]

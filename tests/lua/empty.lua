@@ -83,6 +83,7 @@ local rows = { -- step, "ok" or the code, words of the reason
     { 'blockize("R/k")', "not-reduction", "empty domain" },
     { 'blockize("R/j")', "not-reduction", "empty domain" },
     { 'tensorize("B/j","x")', "no-such-intrinsic" },
+    { 'specialize("n=4")', "bad-argument", "has no symbolic sizes" },
     { 'annotate("B/i","x",1)', "ok" },
     { 'annotate("B","x",1)', "ok" },
     { 'unannotate("B","x")', "no-such-annotation" },

@@ -20,7 +20,7 @@ static const char program[] =
     "\"float32\"),\n"
     "         P: T.Buffer((4,), \"uint8\"), Q: T.Buffer((16, 4), \"int8\"),\n"
     "         R: T.Buffer((16,), \"int32\"), S: T.Buffer((16,), \"float32\"),\n"
-    "         K: T.Buffer((16,), \"float32\")):\n"
+    "         K: T.Buffer((16,), \"float32\"), n: T.int32):\n"
     "    D = T.alloc_buffer((16,), \"float32\")\n"
     "    B = T.alloc_buffer((16, 16), \"float32\")\n"
     "    C = T.alloc_buffer((16,), \"float32\")\n"
@@ -120,6 +120,7 @@ static const char *const calls[] = {
     "merge_reduction(\"S_init\", \"S\")",
     "skip_zeros(\"K\")",
     "tensorize(\"x\", \"dot_16x4_vnni\")",
+    "specialize(\"n=4\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
     "sample_categorical({1, 2, 3}, {0.25, 0.25, 0.5})",
     "sample_perfect_tile(\"i\", 3)",

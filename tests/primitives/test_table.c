@@ -136,6 +136,7 @@ static const struct {
     {"add_unit_loop", "too-deep"},             /* nesting_has_a_limit */
     {"transform_layout", "pad-foreign-load"},  /* test_transform_layout */
     {"get_block", "no-blocks"},                /* tests/lua/program.lua */
+    {"specialize", "not-supported"},           /* tests/lua/specialize.lua */
 };
 
 typedef struct Seen {

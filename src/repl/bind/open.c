@@ -335,6 +335,7 @@ int luaopen_moonloop(lua_State *L)
     bind_rule_functions(L);
     bind_view_functions(L);
     bind_limit_functions(L);
+    bind_specialize_functions(L);
     bind_intrin_functions(L);
     bind_reducer_functions(L);
     bind_new(L, &bind_auto_class, 1, 0);

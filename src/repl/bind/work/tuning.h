@@ -25,5 +25,6 @@ int bind_tasks_functions(lua_State *L);
 int bind_rule_functions(lua_State *L);
 int bind_view_functions(lua_State *L);
 int bind_limit_functions(lua_State *L);
+int bind_specialize_functions(lua_State *L);
 
 #endif
