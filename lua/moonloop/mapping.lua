@@ -164,7 +164,8 @@ local function is_packed(all, o)
 end
 
 -- Brings the block to the form of the intrinsic, all of it up to the tiles: copies of operands that are not in
--- `direct` (by the intrinsic's name for them). pack: tiles of compact operands lie one after the other.
+-- `direct` (by the intrinsic's name for them). pack: tiles of compact operands lie one after the other. multiple: by the
+-- intrinsic's iter, extents become multiples of that, not of its tile.
 -- What comes of it: block, outside (how many iterators stay), copies (by operand, the name of the block that copies,
 -- where one does), padded (by operand, whether).
 function mapping.form(s, block, m, how)
@@ -179,9 +180,10 @@ function mapping.form(s, block, m, how)
     local stay = {} -- dimensions of an operand that are not fused
     -- an iterator of extent 1 is no part of an index any more once others stand for it
     local by = {}
+    local function tile(it) return how and how.multiple and how.multiple[it.name:gsub("^v", "")] or it.tile end
     for k in ipairs(all.own) do by[k] = 1 end
     for k, it in ipairs(all.iters) do
-        if m.of[k].extent == 1 then by[m.of[k][1]] = it.tile end
+        if m.of[k].extent == 1 then by[m.of[k][1]] = tile(it) end
     end
     pad(s, block, m, by, out)
     for _, o in ipairs(m.operands) do
@@ -199,7 +201,7 @@ function mapping.form(s, block, m, how)
     out.outside = n_outside
     by = {}
     for k = 1, n_outside do by[k] = 1 end
-    for k, it in ipairs(all.iters) do by[n_outside + k] = m.of[k].extent > 1 and m.of[k].extent % it.tile ~= 0 and it.tile or 1 end
+    for k, it in ipairs(all.iters) do by[n_outside + k] = m.of[k].extent > 1 and m.of[k].extent % tile(it) ~= 0 and tile(it) or 1 end
     pad(s, block, m, by, out)
     for _, o in ipairs(m.operands) do
         if (how == nil or how.pack ~= false) and not direct[o.name] and is_packed(all, o) then

@@ -16,7 +16,7 @@ registry.is, registry.kinds, registry.generator = is, kinds, generator
 local stock = {
     rule = { "apply-custom-rule", "inline-constant-scalars", "auto-inline", "add-rfactor", "multi-level-tiling",
         "mlt-with-intrin", "mlt-wide-vector", "parallelize-vectorize-unroll", "random-compute-location",
-        "cross-thread-reduction", "auto-bind" },
+        "mlt-tensor-core", "cross-thread-reduction", "auto-bind" },
     postproc = { "disallow-dynamic-loop", "rewrite-cooperative-fetch", "rewrite-unbound-block",
         "rewrite-parallel-vectorize-unroll", "rewrite-reduction-block", "rewrite-tensorize", "rewrite-layout",
         "verify-gpu-code", "verify-vtcm-limit" },
@@ -26,6 +26,7 @@ registry.names = stock
 
 -- What the file of a stock one builds on, beside the predicates.
 local over = { ["mlt-with-intrin"] = "multi-level-tiling", ["mlt-wide-vector"] = "multi-level-tiling",
+    ["mlt-tensor-core"] = "multi-level-tiling",
     ["rewrite-unbound-block"] = "auto-bind" }
 local made = { rule = {}, postproc = {}, mutator = {} }
 

@@ -104,19 +104,16 @@ kinds.rules = {
     end,
     rvv = function(registry) return cpu(16, 64, steps, registry.intrins("^rvv_")) end,
     cuda = cuda,
-    -- behind the first the rules for tensor cores stand, where they are registered
-    ["cuda-tensorcore"] = function(registry)
+    ["cuda-tensorcore"] = function()
         local list = cuda()
-        if registry.has("mlt-tensor-core") then
-            local binds = { "blockIdx.y", "blockIdx.x", "threadIdx.y" }
-            local function tensor(group, write, pipeline)
-                return { "mlt-tensor-core", { group = group, structure = "SSSRRSRS", binds = binds, inner = 4,
-                    vector_loads = loads, reuse_read = { req = "must", levels = { 4 }, scope = "shared.dyn" },
-                    reuse_write = write, pipeline = pipeline } }
-            end
-            table.insert(list, 2, tensor("wmma", { req = "must", levels = { 2 }, scope = "shared.dyn" }, false))
-            table.insert(list, 3, tensor("mma", { req = "no" }, true))
+        local binds = { "blockIdx.y", "blockIdx.x", "threadIdx.y" }
+        local function tensor(group, write, pipeline)
+            return { "mlt-tensor-core", { group = group, structure = "SSSRRSRS", binds = binds, inner = 4,
+                vector_loads = loads, reuse_read = { req = "must", levels = { 4 }, scope = "shared.dyn" },
+                reuse_write = write, pipeline = pipeline } }
         end
+        table.insert(list, 2, tensor("wmma", { req = "must", levels = { 2 }, scope = "shared.dyn" }, false))
+        table.insert(list, 3, tensor("mma", { req = "no" }, true))
         return list
     end,
     hexagon = function()
