@@ -86,14 +86,15 @@ local function steps(rows, vectors, mr, nv, ragged)
 end
 
 -- Tiles as rows * 1000 + vectors, the one with the fewest cycles first. ragged: what panels of
--- another width cost, in parts of all; only: as many vectors.
-function parts.tiles_of(target, lanes, rows, columns, ragged, only)
+-- another width cost, in parts of all; only: as many vectors; weigh(rows, vectors): what a tile costs besides, as a factor.
+function parts.tiles_of(target, lanes, rows, columns, ragged, only, weigh)
     local list, vectors, room = {}, parts.up(columns, lanes), target.registers
     for nv = only or 1, only or math.min(vectors, rows < 4 and 16 // rows or 6) do
         for mr = 1, math.min(rows, 28) do
             if mr * nv + nv + 1 <= room and (mr <= 8 or mr % 2 == 0) and mr * nv >= math.min(8, mr * vectors, rows * nv) then
                 -- of equal ones fewer loads
-                list[#list + 1] = { mr * 1000 + nv, steps(rows, vectors, mr, nv, ragged) * (1 + 0.2 * (mr + nv) / (mr * nv)) }
+                local cycles = steps(rows, vectors, mr, nv, ragged) * (1 + 0.2 * (mr + nv) / (mr * nv))
+                list[#list + 1] = { mr * 1000 + nv, cycles * (weigh and weigh(mr, nv) or 1) }
             end
         end
     end

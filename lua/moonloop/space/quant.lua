@@ -74,6 +74,7 @@ local function axes_of(f, target)
         table.remove(a.columns)
     end
     a.m = a.r and f.iters[a.r].extent or 1
+    a.depth = extent_of(f, f.reduce)
     a.vectors = a.wide == v and parts.up(f.iters[v].extent, lanes) or f.iters[a.wide].extent
     a.ragged = f.iters[v].extent % lanes ~= 0 or f.iters[a.tap].extent % dot.taps ~= 0
     return a
@@ -147,12 +148,12 @@ local function offset_tiles(target, rows, vectors)
     return out
 end
 
--- All rows, and vectors of which each is turned in registers: as even parts for the threads as may be, of two lines of
--- each row of the source.
+-- All rows, and vectors that are turned in registers: even parts for the threads, of two lines of each row of the source
+-- if there are registers for it.
 local function direct_tiles(a, target, threads)
     local list, out = {}, {}
     for _, nv in ipairs { 8, 16, 4, 12, 6, 3, 2, 1 } do
-        if nv == 1 or nv <= a.vectors and (a.m + 1) * nv + 2 <= target.registers + 2 then
+        if nv == 1 or nv <= a.vectors and (a.m + 1) * nv <= target.registers then
             list[#list + 1] = { a.m * 1000 + nv, parts.up(parts.up(a.vectors, nv), threads) * nv, #list }
         end
     end
@@ -161,9 +162,13 @@ local function direct_tiles(a, target, threads)
     return out
 end
 
-local function tiles_for(a, target, ragged)
+-- far: a panel is read again for each tile of rows, from the second cache if the first cannot keep it.
+local function tiles_for(a, target, ragged, far)
     if a.dot.offset then return offset_tiles(target, a.m, a.vectors) end
-    return parts.tiles_of(target, a.lanes, a.m, a.vectors * a.lanes, ragged)
+    return parts.tiles_of(target, a.lanes, a.m, a.vectors * a.lanes, ragged, nil, function(mr, nv)
+        local bytes = a.depth * nv * a.lanes * facts.bytes(a.right.dtype)
+        return far and bytes * 5 > (target.l1 or 0) * 4 and 1 + 0.6 / mr or 1
+    end)
 end
 
 -- Steps of the sum that are written out, the promising number first: all of a few, two of many.
@@ -200,8 +205,18 @@ local function padded(s, name, f, a)
     return made
 end
 
+-- Steps of a part of the sum of n, in pairs: what is copied for them stays in half of the first cache. The promising
+-- number first.
+local function part_steps(n, a, tile, target)
+    local bytes = tile % 1000 * a.lanes * a.dot.taps * facts.bytes(a.right.dtype)
+    local x = math.max(1, math.min(n, (target.l1 or 0) // 2 // bytes))
+    while n % x > 0 do x = x - 1 end
+    return { (x + 1) // 2, (x + 3) // 4, x }
+end
+
 -- how: order ("panels": a panel of the right operand with all rows; "rows": rows outermost,
--- the right operand copied before; "few rows": turned in registers for a step of the sum),
+-- the right operand copied before; "few rows": turned in registers for a step of the sum;
+-- "parts": a panel for a part of the sum with all rows, whose results wait in the first cache),
 -- consumer (name of the elementwise block that follows).
 local function scheduled(s, name, f, a, target, threads, how)
     local d, lanes = a.dot, a.lanes
@@ -215,8 +230,9 @@ local function scheduled(s, name, f, a, target, threads, how)
     end
     local direct = copy and how.order == "few rows"
     local loops = s:get_loops(b)
-    local tile = facts.choose(s, direct and direct_tiles(a, target, threads)
-        or tiles_for(a, target, how.order == "panels" and 0.5 or 0.05))
+    local tiles = direct and direct_tiles(a, target, threads)
+        or tiles_for(a, target, how.order == "panels" and 0.5 or 0.05, how.order == "panels")
+    local tile = facts.choose(s, tiles)
     local jx, jl
     if a.wide == a.v then
         jx, jl = table.unpack(s:split(loops[a.v], { auto, lanes }))
@@ -234,6 +250,12 @@ local function scheduled(s, name, f, a, target, threads, how)
         if k ~= a.tap then sum[#sum + 1] = loops[k] end
     end
     sum[#sum + 1] = k0
+    local part = {} -- loops over parts of the sum, outside of the rows
+    if how.order == "parts" then
+        part = sum
+        part[#part], k0 = table.unpack(s:split(k0, { auto, facts.choose(s, part_steps(steps, a, tiles[1], target)) }))
+        sum = { k0 }
+    end
 
     local outer, tasks = loops_of(a.batch, loops), nil
     append(outer, loops_of(a.columns, loops))
@@ -249,11 +271,16 @@ local function scheduled(s, name, f, a, target, threads, how)
     else
         outer[#outer + 1] = jo
         tasks = #outer
-        append(outer, more)
-        outer[#outer + 1] = io
+        if #part == 0 then append(outer, more) end
+        if #part == 0 then outer[#outer + 1] = io end
     end
     local order = {}
     append(order, outer)
+    if #part > 0 then
+        append(order, part)
+        append(order, more)
+        order[#order + 1] = io
+    end
     append(order, sum)
     append(order, { k1 })
     append(order, { ii })
@@ -264,6 +291,7 @@ local function scheduled(s, name, f, a, target, threads, how)
     if copy then
         if how.order == "panels" then s:compute_at(copy, jo, true) end
         if direct then s:compute_at(copy, k1, true) end
+        if #part > 0 then s:compute_at(copy, part[#part], true) end
         local cl = vectorize_copy(s, copy, a, tap_at, lane_at)
         if direct then s:unroll(cl[#cl - 1]) end
         if how.order == "rows" and threads > 1 and a.right.elements >= facts.serial_below then
@@ -274,14 +302,15 @@ local function scheduled(s, name, f, a, target, threads, how)
         if a.pad then s:annotate(how.order == "rows" and cl[1] or outer[1], "pragma_loop_partition_hint", 1) end
     end
     if how.consumer then s:set_scope(b, 0, "local") end
-    parts.store_tile(s, acc or s:get_block(how.consumer), lanes, tile_loop, #outer)
-    local init = s:decompose_reduction(b, sum[1])
+    -- what waits in memory keeps its loops over rows
+    parts.store_tile(s, acc or s:get_block(how.consumer), lanes, tile_loop, #part == 0 and #outer or math.huge)
+    local init = s:decompose_reduction(b, part[1] or sum[1])
     s:tensorize(jl, d.name)
     parts.unroll_all(s, { jv, k1 })
     if ii then s:unroll(ii) end
     local il = s:get_loops(init)
     s:vectorize(il[#il])
-    parts.unroll_all(s, table.move(il, #outer + 1, #il - 1, 1, {}))
+    parts.unroll_all(s, table.move(il, #part == 0 and #outer + 1 or #il - 1, #il - 1, 1, {}))
     if threads > 1 and f.points >= 16384 then
         s:parallel(tasks > 1 and s:fuse(table.unpack(outer, 1, tasks)) or outer[1])
     end
@@ -296,7 +325,11 @@ local function orders(f, a, target, threads)
     -- few of the right operand stay near whatever the order: results are written line by line
     local few = a.right.elements * facts.bytes(a.right.dtype) * 16 <= target.l2 and by_rows > by_panels - 0.05
     local list = (few or by_panels < 0.9 and by_rows > by_panels) and { "rows", "panels" } or { "panels", "rows" }
-    if extent_of(f, a.rows) <= 8 and not a.packed then table.insert(list, 1, "few rows") end
+    -- results of all rows and a panel's columns in a third of the first cache
+    if not a.packed and a.r and extent_of(f, a.rows) * (tile % 1000) * target.vector_bits // 8 * 3 <= (target.l1 or 0) then
+        table.insert(list, 1, "parts")
+    end
+    if extent_of(f, a.rows) <= 12 and not a.packed then table.insert(list, 1, "few rows") end
     return list
 end
 

@@ -125,6 +125,14 @@ test("few weights: results are written line by line", function()
     assert(list[1].name == "dot products of 4, rows", list[1].name)
 end)
 
+test("results that the first cache keeps wait there while panels of parts of the sum go by", function()
+    if not has.bytes then return print("skip: no dot products of bytes") end
+    local p = moon.workload.quantized_conv2d { h = 7, w = 7, ci = 512, co = 128, k = 3, p = 1 }
+    local list = moon.space.sketches(p, { threads = 2, target = { l1 = 48 << 10 } })
+    assert(list[1].name == "dot products of 4, parts", list[1].name)
+    runs(p, list[1].schedule, 2, true, "parts")
+end)
+
 -- Sums of products of two operands, by letters; the other operand may lie any way.
 local function product(spec, size, a_type, b_type, acc)
     local a, b, c = spec:match("(%a*),(%a*)%->(%a*)")
