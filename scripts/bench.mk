@@ -1,6 +1,7 @@
 # Kernels beside rivals: `make bench-kernels SET=suite THREADS=2 RIVALS=openblas,onednn,torch`; SET: paper8, suite,
 # ops, int8, ln; TRIALS=0: the draft alone; SEEDS=10: as many searches of each row of ROWS, compared with each other;
-# ROWS=GRP-2,...: these alone; PREPACK=1: rivals pack their constant operand beforehand; LINES=FILE: JSON lines.
+# ROWS=GRP-2,...: these alone; PREPACK=1: rivals pack their constant operand beforehand; LOOPS=1: beside the best that a
+# search without tensor intrinsics finds; LINES=FILE: JSON lines.
 # `make rivals` installs the rivals into RIVALS_FOLDER (Python's packages are large); without it they are absent.
 RIVALS_FOLDER ?= $(BUILD)/rivals
 RIVALS        ?= openblas,onednn,torch
@@ -32,7 +33,7 @@ bench-kernels:
 run-bench-kernels: all
 	@MOONLOOP='$(abspath $(OUT))/moonloop' RIVALS_FOLDER='$(RIVALS_FOLDER)' sh tests/bench/bench_kernels.sh \
 	    set='$(SET)' threads='$(THREADS)' rivals='$(RIVALS)' trials='$(TRIALS)' seeds='$(SEEDS)' rows='$(ROWS)' \
-	    prepack='$(PREPACK)' out='$(LINES)'
+	    prepack='$(PREPACK)' loops='$(LOOPS)' out='$(LINES)'
 rivals:
 	@sh scripts/install-rivals.sh '$(RIVALS_FOLDER)' $(subst $(comma), ,$(RIVALS))
 

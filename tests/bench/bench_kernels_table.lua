@@ -1,13 +1,14 @@
 -- bench_kernels_table - every row of a set beside rivals: JSON lines, then a Markdown table.
 --
 --   moonloop -b bench_kernels_table.lua set=suite threads=2 rivals=openblas,onednn,torch trials=64 seeds=1
---       rows=GRP-2,... prepack=0 seed=1 out=FILE python=PROGRAM home=FOLDER
+--       rows=GRP-2,... prepack=0 loops=0 seed=1 out=FILE python=PROGRAM home=FOLDER
 --
 -- Each contender is a process of its own: our kernels run in the worker, rivals in rivals/rival.py. They take
 -- turns, and are asleep while another is timed. All compute on the same inputs, and what a rival computed is
--- compared with our result. Source: workloads 10, lowering-and-codegen 12.
+-- compared with our result. loops=1: another contender is the best of a search of ours without tensor intrinsics.
+-- Source: workloads 10, lowering-and-codegen 12, auto-scheduler 20.
 local opt = { set = "suite", threads = "2", rivals = "openblas,onednn,torch", trials = "64", seeds = "1", seed = "1",
-    rows = "", prepack = "0", out = "", python = "python3", home = "tests/bench" }
+    rows = "", prepack = "0", loops = "0", out = "", python = "python3", home = "tests/bench" }
 for _, a in ipairs(arg) do
     local k, v = a:match("^(%w+)=(.*)$")
     if not k or not opt[k] then error("bench_kernels_table: what is " .. a .. "?", 0) end
@@ -164,12 +165,21 @@ local function now()
     return tonumber(f:read("l"))
 end
 
-local function schedule_of(id, program, seed)
+-- The space without what takes a tensor intrinsic: as if the processor had no instruction for one.
+local loops_alone = { name = "loops-alone", sketches = function(program, opts)
+    local o = { threads = opts and opts.threads, target = { vnni = false, avxvnni = false, bf16 = false } }
+    return moon.space.sketches(program, o)
+end }
+
+local function is_tensorized(s) return s:trace():json():find('"Tensorize"', 1, true) ~= nil end
+
+local function schedule_of(id, program, seed, space)
     local began = now()
     if TRIALS == 0 then
-        return moon.draft(program, { threads = THREADS }), { wall = now() - began, failed = 0 }
+        local s = space and space.sketches(program, { threads = THREADS })[1].schedule or moon.draft(program, { threads = THREADS })
+        return s, { wall = now() - began, failed = 0 }
     end
-    local r = moon.tune(program, { trials = TRIALS, seed = seed, db = ":memory:", threads = THREADS, name = id })
+    local r = moon.tune(program, { trials = TRIALS, seed = seed, db = ":memory:", threads = THREADS, name = id, space = space })
     local spent = { wall = r.elapsed, search = r.spent.search, build = r.spent.build, run = r.spent.run,
         failed = 0, tried = #r.records }
     for _, phase in ipairs(failing) do spent.failed = spent.failed + (r.failed and r.failed[phase] or 0) end
@@ -183,11 +193,14 @@ local function hash(text)
     return string.format("%016x", h)
 end
 
-local function take_turns(s, there)
-    local ours, t = {}, nil
+-- Samples of our schedule, and of the one without intrinsics, if any; what :time says of ours.
+local function take_turns(s, there, plain)
+    local ours, loops, t = {}, {}, nil
+    local function time(x) return moon.time(x, { alone = true, report = true, runs = SAMPLES, threads = THREADS }) end
     for _ = 1, TURNS do
-        t = moon.time(s, { alone = true, report = true, runs = SAMPLES, threads = THREADS })
+        t = time(s)
         ours[#ours + 1] = t.median
+        if plain then loops[#loops + 1] = time(plain).median end
         for _, c in ipairs(there) do
             local word, text = c.rival.ask("turn %d %g %g", SAMPLES, SECONDS, WARM)
             if word ~= "samples" then error(c.rival.name .. ": " .. text, 0) end
@@ -196,17 +209,20 @@ local function take_turns(s, there)
             c.samples[#c.samples + 1] = median(v)
         end
     end
-    return ours, t
+    return ours, t, loops
 end
 
 local function measure(id, rivals, seed)
     local program = workload(id)
     local s, spent = schedule_of(id, program, seed)
+    local plain = opt.loops == "1" and schedule_of(id, program, seed, loops_alone) or nil
+    if plain and is_tensorized(plain) then error("the search without intrinsics has one", 0) end
     local there, absent = ready(rivals, id, program, s)
-    local ours, t = take_turns(s, there)
+    local ours, t, loops = take_turns(s, there, plain)
     local row = { id = id, seed = seed, seconds = median(ours), samples = ours, flop = program.flop,
         bytes = program.bytes, spent = spent, rivals = {}, absent = absent, compile = t.compile, roof = t.roof,
-        trace = hash(s:trace():json()) }
+        trace = hash(s:trace():json()), tensorized = is_tensorized(s) }
+    if plain then row.loops = { seconds = median(loops), samples = loops, ratio = median(loops) / row.seconds } end
     local bound = t.bound_seconds -- that of :time: no other is told anywhere
     row.bound, row.share = bound, t.share_of_bound and bound <= 1.02 * row.seconds and math.min(1, bound / row.seconds) or nil
     for _, c in ipairs(there) do
@@ -233,7 +249,7 @@ local function put_line(row, machine, versions)
     local line = { id = row.id, seed = row.seed, dtype = "float32", threads = THREADS, trials = TRIALS,
         prepack = opt.prepack == "1", cpu = machine.cpu, versions = versions, flop = row.flop, bound_by = row.roof,
         bytes = row.bytes, seconds = row.seconds, samples = row.samples, bound_seconds = row.bound,
-        share_of_bound = row.share, trace = row.trace, spent = row.spent, compile = row.compile, rivals = next(row.rivals) and row.rivals or nil,
+        share_of_bound = row.share, tensorized = row.tensorized, loops = row.loops, trace = row.trace, spent = row.spent, compile = row.compile, rivals = next(row.rivals) and row.rivals or nil,
         absent = next(row.absent) and row.absent or nil }
     out:write(json(line), "\n")
     out:flush()
@@ -247,6 +263,11 @@ local function table_line(row, names)
         local r = row.rivals[n]
         cells[#cells + 1] = r and string.format("%.2f%s", r.ratio, r.differs and "" or " =") or ""
     end
+    if row.loops then
+        cells[#cells + 1] = row.tensorized and "yes" or "no"
+        cells[#cells + 1] = string.format("%.4g", row.loops.seconds * 1e6)
+        cells[#cells + 1] = string.format("%.2f", row.loops.ratio)
+    end
     local p = row.spent
     cells[#cells + 1] = string.format("%.1f", p.wall)
     cells[#cells + 1] = p.search and string.format("%.1f / %.1f / %.1f", p.search, p.build, p.run) or ""
@@ -255,8 +276,9 @@ local function table_line(row, names)
 end
 
 local function summary(done, names)
-    local best, shares, walls = {}, {}, {}
+    local best, shares, walls, gains = {}, {}, {}, {}
     for _, row in ipairs(done) do
+        if row.loops then gains[#gains + 1] = row.loops.ratio end
         if row.best then best[#best + 1] = row.best end
         if row.share then shares[#shares + 1] = row.share end
         walls[#walls + 1] = row.spent.wall
@@ -281,6 +303,10 @@ local function summary(done, names)
         say("best rival of each row: geomean %.2f over %d rows, worst %.2f", geomean(best), #best, best[1])
     end
     if #shares > 0 then say("share of the row's bound: geomean %.2f over %d rows", geomean(shares), #shares) end
+    if #gains > 0 then
+        table.sort(gains)
+        say("our best without intrinsics: geomean %.2f over %d rows, worst %.2f", geomean(gains), #gains, gains[1])
+    end
     table.sort(walls)
     say("search: median %.1f s, worst %.1f s", median(walls), walls[#walls])
 end
@@ -334,6 +360,9 @@ local function main()
     local head, rule = "| row | us | rate | bound by | share |", "|---|---|---|---|---|"
     for _, n in ipairs(names) do
         head, rule = head .. " " .. n .. " / ours |", rule .. "---|"
+    end
+    if opt.loops == "1" then
+        head, rule = head .. " tensorized | loops alone, us | loops / ours |", rule .. "---|---|---|"
     end
     say("%s search, s | search / build / run | failed |\n%s---|---|---|", head, rule)
     for _, id in ipairs(rows()) do
