@@ -302,6 +302,7 @@ local function scheduled(s, name, f, a, target, threads, how)
         if a.pad then s:annotate(how.order == "rows" and cl[1] or outer[1], "pragma_loop_partition_hint", 1) end
     end
     if how.consumer then s:set_scope(b, 0, "local") end
+    if acc then facts.stream(s, tile_loop, f, target) end
     -- what waits in memory keeps its loops over rows
     parts.store_tile(s, acc or s:get_block(how.consumer), lanes, tile_loop, #part == 0 and #outer or math.huge)
     local init = s:decompose_reduction(b, part[1] or sum[1])
