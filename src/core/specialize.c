@@ -116,7 +116,10 @@ static bool no_symbol(ml_Ctx *cx, const char *name, const ml_VarVec *there)
     ml_Text t = {0};
 
     for (size_t k = 0; k < there->n; k++)
-        ml_text_fmt(&t, "%s%s", k == 0 ? "" : k + 1 < there->n ? ", " : " and ",
+        ml_text_fmt(&t, "%s%s",
+                    k == 0             ? ""
+                    : k + 1 < there->n ? ", "
+                                       : " and ",
                     there->v[k]->hint);
     if (there->n == 0)
         ml_fail(cx, ML_E_BAD_ARGUMENT,
@@ -139,18 +142,18 @@ static bool bind(ml_Ctx *cx, ml_Subst *s, const ml_VarVec *there, const ml_Const
         if (!ml_streq(v->hint, c->name))
             continue;
         if (found)
-            return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(cx, "several symbolic sizes are called %s",
-                                             c->name)));
+            return ml_fail(
+                cx, ML_E_BAD_ARGUMENT,
+                ML_TEXT(ml_format(cx, "several symbolic sizes are called %s", c->name)));
         found = v;
     }
     if (!found)
         return no_symbol(cx, c->name, there);
     if (!ml_dtype_fits(found->type, c->value))
-        return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                       ML_TEXT(ml_format(cx, "%s = %lld does not fit %s", c->name,
-                                         (long long)c->value,
-                                         ml_dtype_name(cx, found->type))));
+        return ml_fail(
+            cx, ML_E_BAD_ARGUMENT,
+            ML_TEXT(ml_format(cx, "%s = %lld does not fit %s", c->name, (long long)c->value,
+                              ml_dtype_name(cx, found->type))));
     ml_subst_var(cx, s, found, ml_int(cx, found->type, c->value));
     return true;
 }
@@ -179,8 +182,9 @@ static bool check_bytes(ml_Ctx *cx, const ml_Buffer *b)
             (e->as.i < 0 || __builtin_mul_overflow(bytes, e->as.i, &bytes) ||
              bytes > INT64_MAX / 2))
             return ml_fail(cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(cx, "buffer %s would be too large: dimension "
-                                                 "%u has %lld",
+                           ML_TEXT(ml_format(cx,
+                                             "buffer %s would be too large: dimension "
+                                             "%u has %lld",
                                              b->name, (unsigned)d, (long long)e->as.i)));
     }
     return true;
@@ -216,8 +220,7 @@ static const ml_Stmt *take_arms(ml_Ctx *cx, const ml_Stmt *st, void *user)
         return st;
     if (ml_as_if(st)->cond->as.i)
         return ml_as_if(st)->then;
-    return ml_as_if(st)->other ? ml_as_if(st)->other
-                               : ml_evaluate(cx, ml_i32(cx, 0));
+    return ml_as_if(st)->other ? ml_as_if(st)->other : ml_evaluate(cx, ml_i32(cx, 0));
 }
 
 const ml_Func *ml_func_specialize(ml_Ctx *cx, const ml_Func *f, const ml_Constant *v,

@@ -6,7 +6,7 @@
 -- Each contender is a process of its own: our kernels run in the worker, rivals in rivals/rival.py. They take
 -- turns, and are asleep while another is timed. All compute on the same inputs, and what a rival computed is
 -- compared with our result. loops=1: another contender is the best of a search of ours without tensor intrinsics.
--- Source: workloads 10, lowering-and-codegen 12, auto-scheduler 20.
+-- Source: workloads 10, lowering-and-codegen 12.
 local opt = { set = "suite", threads = "2", rivals = "openblas,onednn,torch", trials = "64", seeds = "1", seed = "1",
     rows = "", prepack = "0", loops = "0", out = "", python = "python3", home = "tests/bench" }
 for _, a in ipairs(arg) do

@@ -11,14 +11,18 @@ local moon, core, facts, plain = ...
 local quant = {}
 local auto = moon.auto
 local parts = core.load("space/pack_parts")(moon, core, facts)
+local inner = core.load("space/inner")(moon, core, facts)
 
--- What the instructions take and give, the widest first; bits: of a vector of results.
+-- What the instructions take and give, the widest first; bits: of a vector of results; lanes: the form whose operands both
+-- lie along the lanes.
 local dots = {
-    { left = "uint8", right = "int8", sum = "int32", taps = 4, bits = 512, needs = "vnni", name = "dot_16x4_vnni_local" },
+    { left = "uint8", right = "int8", sum = "int32", taps = 4, bits = 512, needs = "vnni", name = "dot_16x4_vnni_local",
+        lanes = "dot_16x4_vnni_lanes" },
     { left = "uint8", right = "int8", sum = "int32", taps = 4, bits = 256, needs = "avxvnni", name = "dot_8x4_avxvnni_local" },
     { left = "int8", right = "int8", sum = "int32", taps = 4, bits = 512, needs = "vnni", name = "dot_16x4_s8s8_vnni_local",
-        offset = true },
-    { left = "bfloat16", right = "bfloat16", sum = "float32", taps = 2, bits = 512, needs = "bf16", name = "dot_16x2_bf16_local" },
+        lanes = "dot_16x4_s8s8_vnni_lanes", offset = true },
+    { left = "bfloat16", right = "bfloat16", sum = "float32", taps = 2, bits = 512, needs = "bf16", name = "dot_16x2_bf16_local",
+        lanes = "dot_16x2_bf16_lanes" },
 }
 
 -- ---- what is such a product
@@ -344,8 +348,8 @@ local function pad_of(s, name, f, a)
     end
 end
 
--- The product with the most work; made ready in s. Its name, facts and axes.
-local function prepare(s, target)
+-- The product with the most work; its name, facts and axes.
+local function find(s, target)
     plain.inline(s, {})
     local best, f, a
     for _, name in ipairs(facts.blocks(s)) do
@@ -353,6 +357,12 @@ local function prepare(s, target)
         local axes = of and axes_of(of, target)
         if axes and (not f or of.points > f.points) then best, f, a = name, of, axes end
     end
+    return best, f, a
+end
+
+-- The same, made ready in s.
+local function prepare(s, target)
+    local best, f, a = find(s, target)
     if best and a.ragged then
         if not facts.try(s, function(x) padded(x, best, f, a) end) then return nil end -- of an image, say
         plain.inline(s, {})
@@ -367,7 +377,23 @@ end
 -- What another family needs that brings a program to such a product.
 quant.dots, quant.axes_of, quant.orders, quant.scheduled = dots, axes_of, orders, scheduled
 
+-- Few rows and an operand that lies along the sum: nothing is turned, nor padded.
+local function along_the_sum(list, program, target, threads)
+    local probe = core.schedule(program, { name = "probe" })
+    local name, f, a = find(probe, target)
+    if not name or not inner.fits(f, a, target) then return end
+    local consumer = plain.follower(probe, name)
+    facts.sketch(list, program, ("dot products of %d, along the sum"):format(a.dot.taps), function(s)
+        find(s, target)
+        for _, n in ipairs(facts.blocks(probe)) do
+            if n ~= name and n ~= consumer then facts.try(s, function(x) plain.block(x, n, target, threads) end) end
+        end
+        inner.scheduled(s, name, f, a, target, threads, consumer)
+    end)
+end
+
 function quant.sketches(list, program, target, threads)
+    along_the_sum(list, program, target, threads)
     local probe = core.schedule(program, { name = "probe" })
     local name, f, a = prepare(probe, target)
     if not name then return end

@@ -79,7 +79,8 @@ static const ml_Expr *join(ml_Ctx *cx, const ml_Expr *e, void *user)
     at = start_of(first);
     at = ml_ramp(cx, at, ml_int(cx, at->type, 1), n * first->type.lanes);
     at = ml_load(cx, first->as.buffer, &at, 1);
-    return e->args[0] == first ? at : ml_call(cx, e->type, ml_op(ML_OP_REINTERPRET), &at, 1);
+    return e->args[0] == first ? at
+                               : ml_call(cx, e->type, ml_op(ML_OP_REINTERPRET), &at, 1);
 }
 
 static const ml_Stmt *join_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)

@@ -17,7 +17,7 @@
 enum { MOST_STATEMENTS = 4096, MOST_CONDITIONS = 32 };
 
 typedef struct Guard { /* a condition, the loops and the bindings between x and it */
-    const ml_Expr *at;   /* what is replaced: the condition, marked or not */
+    const ml_Expr *at; /* what is replaced: the condition, marked or not */
     const ml_Expr *cond;
     ml_DomVec inner;
     const ml_Var **bound;

@@ -283,7 +283,7 @@ static const ml_Stmt *permuted(Copy *c, const ml_Expr *k, unsigned n)
     const ml_Expr *load = c->load[0], *v;
     unsigned rows = load->type.lanes;
     const ml_Expr **row = ML_ARRAY(cx, const ml_Expr *, rows);
-    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, rows * n);
+    const ml_Expr **idx = ML_ARRAY(cx, const ml_Expr *, rows *n);
     const ml_Expr *at = ml_expr_subst1(cx, c->st->indices[0]->args[0], c->f->var, k);
     Out o = {.c = c};
     unsigned word;

@@ -97,6 +97,69 @@ static void dot_of_integers(ml_Text *t, const ml_BuiltIn *in)
     ml_text_add(t, ")\n");
 }
 
+/* x86: both operands lie along the lanes, whose sums are parts of one. */
+static void lanes_head(ml_Text *t, const char *name, const ml_BuiltIn *in)
+{
+    int n = in->lanes, all = n * in->taps;
+
+    ml_text_fmt(t,
+                "    @T.prim_func\n"
+                "    def %s(a: T.handle, b: T.handle, c: T.handle):\n"
+                "        A = T.match_buffer(a, (%d,), \"%s\", offset_factor=1)\n"
+                "        B = T.match_buffer(b, (%d,), \"%s\", offset_factor=1)\n"
+                "        C = T.match_buffer(c, (%d,), \"%s\", offset_factor=1, "
+                "scope=\"%s\")\n"
+                "        with T.block(\"root\"):\n"
+                "            T.reads(C[0:%d], A[0:%d], B[0:%d])\n"
+                "            T.writes(C[0:%d])\n",
+                name, all, in->a, all, in->b, n, in->c, in->c_scope, n, all, all, n);
+}
+
+static void lanes_desc(ml_Text *t, const ml_BuiltIn *in)
+{
+    int taps = in->taps;
+
+    begin(t);
+    lanes_head(t, "desc", in);
+    ml_text_fmt(t,
+                "            for i, k in T.grid(%d, %d):\n"
+                "                with T.block(\"update\"):\n"
+                "                    vi, vk = T.axis.remap(\"SR\", [i, k])\n"
+                "                    C[vi] = C[vi] + T.Cast(\"%s\", A[vi * %d + vk]) * "
+                "T.Cast(\"%s\", B[vi * %d + vk])\n",
+                in->lanes, taps, in->c, taps, in->c, taps);
+    lanes_head(t, "impl", in);
+}
+
+static void dot_of_lanes(ml_Text *t, const ml_BuiltIn *in)
+{
+    int n = in->lanes, all = n * in->taps;
+
+    lanes_desc(t, in);
+    ml_text_fmt(t,
+                "            C[0:%d] = T.call_llvm_pure_intrin(\"%sx%d\", \"%s\", C[0:%d], "
+                "T.reinterpret(\"int32x%d\", A[0:%d]), T.reinterpret(\"int32x%d\", "
+                "B[0:%d]))\n",
+                n, in->c, n, in->call, n, n, all, n, all);
+}
+
+/* For two signed operands as dot_of_offsets. */
+static void dot_of_offset_lanes(ml_Text *t, const ml_BuiltIn *in)
+{
+    int n = in->lanes, all = n * in->taps;
+
+    lanes_desc(t, in);
+    ml_text_fmt(
+        t,
+        "            C[0:%d] = T.call_llvm_pure_intrin(\"%sx%d\", \"%s\", C[0:%d], "
+        "T.bitwise_xor(T.reinterpret(\"int32x%d\", A[0:%d]), "
+        "T.Broadcast(T.int32(-2139062144), %d)), T.reinterpret(\"int32x%d\", B[0:%d])) "
+        "- T.call_llvm_pure_intrin(\"%sx%d\", \"%s\", T.Broadcast(T.int32(0), %d), "
+        "T.Broadcast(T.int32(-2139062144), %d), T.reinterpret(\"int32x%d\", "
+        "B[0:%d]))\n",
+        n, in->c, n, in->call, n, n, all, n, n, all, in->c, n, in->call, n, n, n, all);
+}
+
 /* The same for two signed operands, where the instruction wants one without a sign: with
  * 128 added to each element of A, and 128 times the elements of B taken off again. Sums
  * wrap, so that this is exact. */
@@ -309,6 +372,12 @@ static const ml_BuiltIn table[] = {
     BYTES_("dot_8x4_s8s8_avxvnniint8", "int8", 8, "llvm.x86.avx2.vpdpbssd.256"),
     X86_("dot_16x2_bf16", "bfloat16", "bfloat16", "float32", 16, 2, BF16, "global"),
     X86_("dot_16x2_bf16_local", "bfloat16", "bfloat16", "float32", 16, 2, BF16, "local"),
+    ROW_("dot_16x4_vnni_lanes", dot_of_lanes, "uint8", "int8", "int32", 16, 4, BUSD,
+         "global", "local"),
+    ROW_("dot_16x4_s8s8_vnni_lanes", dot_of_offset_lanes, "int8", "int8", "int32", 16, 4,
+         BUSD, "global", "local"),
+    ROW_("dot_16x2_bf16_lanes", dot_of_lanes, "bfloat16", "bfloat16", "float32", 16, 2,
+         BF16, "global", "local"),
     AMX_("amx_s8_16x16x64", "int8", "int8", "int32", 64, "tdpbssd"),
     AMX_("amx_u8s8_16x16x64", "uint8", "int8", "int32", 64, "tdpbusd"),
     AMX_("amx_s8u8_16x16x64", "int8", "uint8", "int32", 64, "tdpbsud"),

@@ -89,8 +89,7 @@ static bool add_side(ml_Einsum *e, const ml_Region *r, bool write)
     }
     s.stays = odd < buf->rank && !write && is_param(ml_call_func(e->c), buf);
     for (size_t d = 0; d < buf->rank && s.stays; d++)
-        s.stays = ml_is_int(r->ranges[d].extent, 1) &&
-                  has_room(e, s.idx[d], buf->shape[d]);
+        s.stays = ml_is_int(r->ranges[d].extent, 1) && has_room(e, s.idx[d], buf->shape[d]);
     if (odd < buf->rank && !s.stays)
         return no_einsum(e, "dimension %zu of %s is not indexed by an iter or a constant",
                          odd, ml_shown(e->c->cx, buf));

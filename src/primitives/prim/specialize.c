@@ -60,7 +60,8 @@ static bool is_asked_for(const Special *sp, const ml_Constant *v, size_t n)
 
     for (size_t k = 0; k < n; k++)
         for (size_t m = 0; m < sp->n; m++)
-            same += ml_streq(v[k].name, sp->sizes[m].name) && v[k].value == sp->sizes[m].value;
+            same +=
+                ml_streq(v[k].name, sp->sizes[m].name) && v[k].value == sp->sizes[m].value;
     return same == n; /* whatever else is asked: the arm takes all that it would get */
 }
 
@@ -80,8 +81,7 @@ static bool find_general(Special *sp)
             return true;
         if (sp->n > 0 && is_asked_for(sp, v, n))
             return ml_fail(sp->cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(sp->cx,
-                                             "sizes: block %s is for them already",
+                           ML_TEXT(ml_format(sp->cx, "sizes: block %s is for them already",
                                              ml_as_block(ml_as_if(s)->then)->name)));
         s = ml_as_if(s)->other;
     }
@@ -99,9 +99,9 @@ static const ml_Func *make_start(const Special *sp)
 
     b.name = "root";
     b.n_reads = b.n_writes = 0;
-    return ml_func_specialize(
-        sp->cx, ml_func_with_body(sp->cx, sp->f, ml_block_from(sp->cx, &b)), sp->sizes,
-        sp->n);
+    return ml_func_specialize(sp->cx,
+                              ml_func_with_body(sp->cx, sp->f, ml_block_from(sp->cx, &b)),
+                              sp->sizes, sp->n);
 }
 
 static bool fail_steps(const Special *sp, ml_Schedule *s, size_t done)
@@ -126,10 +126,10 @@ static bool keeps_params(const Special *sp, const ml_Func *from, const ml_Func *
 {
     for (uint32_t k = 0; k < from->n_params; k++)
         if (from->params[k].buffer != to->params[k].buffer)
-            return ml_fail(sp->cx, ML_E_NOT_SUPPORTED,
-                           ML_TEXT(ml_format(sp->cx,
-                                             "steps: they change what callers pass as %s",
-                                             from->params[k].buffer->name)));
+            return ml_fail(
+                sp->cx, ML_E_NOT_SUPPORTED,
+                ML_TEXT(ml_format(sp->cx, "steps: they change what callers pass as %s",
+                                  from->params[k].buffer->name)));
     return true;
 }
 
@@ -208,7 +208,8 @@ static bool is_view(const Special *sp, const ml_Buffer *from, const ml_Buffer *t
 }
 
 /* Regions end where their buffers do: what is inferred of a loop with a guard may not. */
-static const ml_Region *inside(const Special *sp, ml_Arith *ar, const ml_Region *v, size_t n)
+static const ml_Region *inside(const Special *sp, ml_Arith *ar, const ml_Region *v,
+                               size_t n)
 {
     ml_Ctx *cx = sp->cx;
     ml_Region *out = ML_ARRAY(cx, ml_Region, n + 1);
@@ -358,8 +359,7 @@ static bool specialize(ml_Call *c)
         return ml_fail_unchosen(c->cx, c->p.mod);
     sp.f = ml_call_func(c);
     if (!check_given(&sp) || !(start = make_start(&sp)) ||
-        !(done = schedule_apart(&sp, start)) ||
-        !(arm = make_arm(&sp, done, arm_name(&sp))))
+        !(done = schedule_apart(&sp, start)) || !(arm = make_arm(&sp, done, arm_name(&sp))))
         return false;
     if (sp.n == 0) {
         ml_call_replace(c, sp.general->tag, &arm->base);
@@ -427,13 +427,14 @@ const ml_Primitive ml_prim_specialize = {
     ML_PRIM(specialize, "Specialize"),
     .group = "blocks",
     .summary = "a copy of the program for given sizes, used where they are these",
-    .help = "The program becomes `if n == 16: copy else: program`: in the copy, a block named "
-            "n_16, the\n"
-            "size is a constant. steps schedule the copy, as a program of its own "
-            "(moon.specialize),\n"
-            "with every check; they may not change what callers pass. Further calls add arms; "
-            "sizes \"\"\n"
-            "schedules the one of all other sizes. :tune --shape makes such a program.",
+    .help =
+        "The program becomes `if n == 16: copy else: program`: in the copy, a block named "
+        "n_16, the\n"
+        "size is a constant. steps schedule the copy, as a program of its own "
+        "(moon.specialize),\n"
+        "with every check; they may not change what callers pass. Further calls add arms; "
+        "sizes \"\"\n"
+        "schedules the one of all other sizes. :tune --shape makes such a program.",
     ML_PARAMS(params),
     .result = ML_R_BLOCK,
     .one_order = true,

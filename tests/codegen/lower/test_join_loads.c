@@ -27,8 +27,7 @@ static void words_of_bytes_become_one_load(void **state)
         joined(x, "B[k * 2:k * 2 + 2] = T.Shuffle([" WORD("k * 8:k * 8 + 4") ", " WORD(
                       "k * 8 + 4:k * 8 + 8") "], [0, 1])");
 
-    assert_non_null(
-        strstr(text, "T.reinterpret(\"int32x2\", A_1[k * 8:k * 8 + 8])"));
+    assert_non_null(strstr(text, "T.reinterpret(\"int32x2\", A_1[k * 8:k * 8 + 8])"));
     text = joined(x, "D[k * 4:k * 4 + 4] = T.Shuffle([A[k], A[k + 1], A[k + 2], A[k + 3]], "
                      "[0, 1, 2, 3])");
     assert_non_null(strstr(text, "= A_1[k:k + 4]"));

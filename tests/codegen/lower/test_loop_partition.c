@@ -216,14 +216,14 @@ static void a_hint_goes_and_an_else_stays_at_the_end(void **state)
 static void below_a_hint_what_is_chosen_by_a_condition_is_cut_too(void **state)
 {
     Fix *x = *state;
-    const char *text =
-        HEAD "P: T.Buffer((40,), \"int32\"), A: T.Buffer((30,), \"int32\")):\n"
-             "    with T.attr(0, \"pragma_loop_partition_hint\", 1):\n"
-             "        for a in T.parallel(3):\n"
-             "            for b in T.unroll(16):\n"
-             "                if T.likely(a * 16 + b < 40):\n"
-             "                    P[a * 16 + b] = T.if_then_else(a * 16 + b < 30, A[a * 16 + "
-             "b], 0)\n";
+    const char *text = HEAD
+        "P: T.Buffer((40,), \"int32\"), A: T.Buffer((30,), \"int32\")):\n"
+        "    with T.attr(0, \"pragma_loop_partition_hint\", 1):\n"
+        "        for a in T.parallel(3):\n"
+        "            for b in T.unroll(16):\n"
+        "                if T.likely(a * 16 + b < 40):\n"
+        "                    P[a * 16 + b] = T.if_then_else(a * 16 + b < 30, A[a * 16 + "
+        "b], 0)\n";
 
     expect_body(x, text, "loop_partition",
                 "    P_1 = T.decl_buffer((40,), \"int32\", data=P.data)\n"

@@ -96,9 +96,11 @@ static void rows_that_fill_a_wide_vector_are_permuted_at_once(void **state)
                           "        B[T.Ramp(k * 4, 1, 4)] = A[T.Ramp(k, 20, 4)]\n");
     lowering_bits = 256;
     assert_non_null(strstr(text, "    row_3: T.int8x16 = A_1[60:76]\n"));
-    assert_non_null(strstr(text, "    row_5: T.int8x64 = T.Shuffle([row_4], [0, 1, 2, 3, 16, "
-                                 "17, 18, 19, 32, "));
-    assert_non_null(strstr(text, "    B_1[0:64] = T.Shuffle([row_5], [0, 4, 8, 12, 1, 5, "));
+    assert_non_null(strstr(text,
+                           "    row_5: T.int8x64 = T.Shuffle([row_4], [0, 1, 2, 3, 16, "
+                           "17, 18, 19, 32, "));
+    assert_non_null(
+        strstr(text, "    B_1[0:64] = T.Shuffle([row_5], [0, 4, 8, 12, 1, 5, "));
 }
 
 static void four_rows_are_turned_in_two_rounds(void **state)
