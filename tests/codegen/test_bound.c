@@ -288,6 +288,75 @@ static void a_sample_is_spread_over_the_outer_loops(void **state)
     ml_inputs_free(initial, 2);
 }
 
+/* The elements of C, 4 x 16 x 8, that one in 16 iterations make; each is what all of them
+ * make. nests: whether there are several. old: what C is added to; from: which sum is read. */
+static int sampled_right(Fix *x, const char *old, const char *from, int *nests)
+{
+    static const char *const text =
+        "@T.prim_func\n"
+        "def main(A: T.Buffer((4, 16, 8), \"float32\"), C: T.Buffer((4, 16, 8), "
+        "\"float32\")):\n"
+        "    E = T.alloc_buffer((4, 16, 8))\n"
+        "    S = T.alloc_buffer((4, 16))\n"
+        "    for h, i, j in T.grid(4, 16, 8):\n"
+        "        with T.block(\"E\"):\n"
+        "            vh, vi, vj = T.axis.remap(\"SSS\", [h, i, j])\n"
+        "            E[vh, vi, vj] = A[vh, vi, vj] * A[vh, vi, vj] + T.float32(1)\n"
+        "    for h, i, j in T.grid(4, 16, 8):\n"
+        "        with T.block(\"S\"):\n"
+        "            vh, vi, vj = T.axis.remap(\"SSR\", [h, i, j])\n"
+        "            with T.init():\n"
+        "                S[vh, vi] = T.float32(0)\n"
+        "            S[vh, vi] = S[vh, vi] + E[vh, vi, vj]\n"
+        "    for h, i, j in T.grid(4, 16, 8):\n"
+        "        with T.block(\"C\"):\n"
+        "            vh, vi, vj = T.axis.remap(\"SSS\", [h, i, j])\n"
+        "            C[vh, vi, vj] = %sE[vh, vi, vj] / S[vh, %s]\n";
+    const ml_Func *f = parsed(x, ml_format(x->cx, text, old, from));
+    ml_ParamRole roles[2];
+    ml_RunArg initial[2] = {0};
+    ml_WideRun all, some;
+    int n = 0;
+
+    ml_param_roles(x->cx, f, NULL, 0, roles);
+    for (uint32_t one_in = 0; one_in <= 16; one_in += 16) {
+        const ml_CheckOpts o = {.inputs = ML_FILL_RANDOM, .wide_one_in = one_in};
+
+        if (one_in == 0)
+            assert_true(ml_inputs_make(x->cx, f, &o, roles, initial));
+        for (int64_t k = 0; k < 512; k++)
+            ml_tensor_set(initial[1].tensor, k, (double)NAN);
+        assert_true(ml_wide_run(x->cx, f, &o, roles, initial, ml_wide_interpret, NULL,
+                                one_in ? &some : &all));
+    }
+    assert_non_null(all.args);
+    assert_non_null(some.args);
+    for (int64_t k = 0; k < 512; k++) {
+        double v = ml_tensor_get(some.args[1].tensor, k);
+
+        n += isfinite(v);
+        if (isfinite(v))
+            assert_true(v == ml_tensor_get(all.args[1].tensor, k));
+    }
+    *nests = ml_func_root(some.wide->func)->body->kind == ML_STMT_SEQ;
+    ml_wide_free(&all);
+    ml_wide_free(&some);
+    ml_inputs_free(initial, 2);
+    return n;
+}
+
+static void nests_that_share_rows_are_sampled_together(void **state)
+{
+    int nests;
+
+    assert_in_range(sampled_right(*state, "", "vi", &nests), 512 / 20, 512 / 8);
+    assert_int_equal(nests, 0); /* one nest of some rows */
+    assert_in_range(sampled_right(*state, "", "(vi + 1) % 16", &nests), 512 / 20, 512 / 8);
+    assert_int_equal(nests, 1); /* other rows are read: all of them */
+    (void)sampled_right(*state, "C[vh, vi, vj] + ", "vi", &nests);
+    assert_int_equal(nests, 1); /* what C was is not what is expected */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +369,7 @@ int main(void)
         TEST(programs_that_mean_nothing_in_another_type_are_bounded_by_their_size),
         TEST(a_sum_that_another_order_overflows_is_not_compared),
         TEST(a_sample_is_spread_over_the_outer_loops),
+        TEST(nests_that_share_rows_are_sampled_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

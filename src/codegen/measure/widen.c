@@ -92,6 +92,8 @@ static const ml_Stmt *map_block(ml_Widen *w, const ml_Block *old)
         return &old->base;
     }
     b = *ml_as_block(map_below(w, &old->base));
+    if (w->shared && !w->cannot && old == ml_func_root(w->func))
+        b.body = ml_wide_merged(w, b.body);
     w->at.n_blocks = depth;
     b.reads = regions(w, old->reads, b.reads, &b.n_reads);
     b.writes = regions(w, old->writes, b.writes, &b.n_writes);
@@ -118,107 +120,7 @@ static const ml_Stmt *map_block(ml_Widen *w, const ml_Block *old)
     return ml_block_from(w->cx, &b);
 }
 
-/* ---------------------------------------------------------------- samples */
-
-typedef struct Nest {
-    const ml_Widen *w;
-    const ml_Var *var;
-    bool apart; /* so far: iterations of var write their own elements of last outputs */
-} Nest;
-
-static bool is_last(const ml_Widen *w, const ml_Buffer *b)
-{
-    for (uint32_t k = 0; k < w->func->n_params; k++)
-        if (w->func->params[k].buffer == b)
-            return w->sample->last[k];
-    return false;
-}
-
-static bool see_store(const ml_Stmt *s, void *user)
-{
-    Nest *n = user;
-
-    if (s->kind == ML_STMT_STORE)
-        n->apart &= is_last(n->w, ml_as_store(s)->buffer);
-    return true;
-}
-
-static bool see_place(const ml_Stmt *s, void *user)
-{
-    Nest *n = user;
-    bool place = false;
-
-    if (s->kind == ML_STMT_STORE) {
-        for (uint32_t k = 0; k < ml_as_store(s)->n; k++)
-            place |= ml_expr_uses_var(ml_as_store(s)->indices[k], n->var);
-        n->apart &= place;
-    }
-    if (s->kind != ML_STMT_BLOCK)
-        return true;
-    for (uint32_t k = 0; k < ml_as_block(s)->n_iters; k++) {
-        const ml_Iter *it = &ml_as_block(s)->iters[k];
-        bool uses = ml_expr_uses_var(it->value, n->var);
-
-        place |= uses && it->kind == ML_ITER_SPATIAL;
-        n->apart &= !uses || it->kind == ML_ITER_SPATIAL;
-    }
-    n->apart &= place;
-    return false;
-}
-
-/* Whether iterations of the loop write their own elements of last outputs; extent: of it. */
-static bool is_apart(const ml_Widen *w, const ml_For *f, int64_t *extent)
-{
-    Nest n = {w, f->var, true};
-
-    if (f->kind == ML_FOR_THREAD || f->step ||
-        !ml_eval_size(f->extent, w->at.sizes, w->at.n_sizes, extent) || *extent < 1)
-        return false;
-    ml_stmt_visit(f->body, see_store, &n);
-    ml_stmt_visit(f->body, see_place, &n);
-    return n.apart;
-}
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    return b ? gcd(b, a % b) : a;
-}
-
-/* The outermost loops of a nest that makes outputs that nothing reads, down to where they
- * have iterations enough: the first of these, the last, and some between, that are in step
- * with none of the loops. */
-static const ml_Stmt *sampled(ml_Widen *w, const ml_For *old, const ml_Stmt *now)
-{
-    ml_For f = *ml_as_for(now);
-    int64_t one_in = w->sample ? w->sample->one_in : 0, all = 1, extent;
-    const ml_Expr *i = NULL, *at;
-    ml_Dtype type = f.var->type;
-
-    if (one_in < 2)
-        return now;
-    for (uint32_t k = 0; k <= w->at.n_loops; k++) {
-        const ml_For *loop = k < w->at.n_loops ? w->at.loop[k] : old;
-        const ml_Expr *v = ml_var(w->cx, loop->var);
-
-        if (all / 2 >= one_in || !ml_dtype_eq(loop->var->type, type) ||
-            !is_apart(w, loop, &extent) || __builtin_mul_overflow(all, extent, &all) ||
-            all > INT32_MAX)
-            return now;
-        v = ml_sub(w->cx, v, loop->min);
-        i = i ? ml_add(w->cx, ml_mul(w->cx, i, ml_int(w->cx, type, extent)), v) : v;
-    }
-    if (all / 2 < one_in)
-        return now;
-    while (gcd(all, one_in) > 1)
-        one_in++;
-    at = ml_floormod(w->cx, ml_sub(w->cx, ml_int(w->cx, type, all - 1), i),
-                     ml_int(w->cx, type, one_in));
-    f.body = ml_if(w->cx,
-                   ml_or(w->cx, ml_eq(w->cx, i, ml_int(w->cx, type, 0)),
-                         ml_eq(w->cx, at, ml_int(w->cx, type, 0))),
-                   f.body, NULL);
-    return ml_for_from(w->cx, &f);
-}
+/* ---------------------------------------------------------------- the walk */
 
 static const ml_Stmt *map_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
@@ -235,7 +137,7 @@ static const ml_Stmt *map_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
             break;
         to = map_below(w, s);
         w->at.n_loops = loops;
-        return w->cannot ? s : sampled(w, ml_as_for(s), to);
+        return w->cannot ? s : ml_wide_sampled(w, ml_as_for(s), to);
     case ML_STMT_ALLOC: {
         const ml_Buffer *e = ml_wide_estimate(w, ml_as_alloc(s)->buffer);
 
@@ -287,6 +189,7 @@ const ml_Wide *ml_widen(ml_Ctx *cx, const ml_Func *f, const ml_Rounding *r,
     w->sample = sample;
     w->at.sizes = sizes;
     w->at.n_sizes = n_sizes;
+    w->shared = ml_wide_shared_loops(w);
     w->wide = ml_map_new(cx);
     w->estimate = ml_map_new(cx);
     w->vars = ml_map_new(cx);

@@ -14,6 +14,7 @@ typedef struct ml_Widen {
     ml_Nesting at;
     const ml_Func *func;
     const ml_WideSample *sample; /* or NULL */
+    uint32_t shared;             /* outermost loops of all nests that become one */
     bool cannot;
 } ml_Widen;
 
@@ -29,6 +30,16 @@ const ml_Expr *ml_wide_value(ml_Ctx *cx, const ml_Expr *e, void *user);
 /* A load of b with the indices, and the mask where `like` has one, of args. */
 const ml_Expr *ml_wide_load(ml_Widen *w, const ml_Buffer *b, const ml_Expr *const *args,
                             const ml_Expr *like);
+
+/* ---- widen_sample.c */
+/* How many outermost loops of all nests become one, so that an iteration of them reads, of
+ * what the function writes, only what it made; 0: that is not so, or they have too few. */
+uint32_t ml_wide_shared_loops(const ml_Widen *w);
+/* The nests, widened, as one of which some iterations are kept. */
+const ml_Stmt *ml_wide_merged(const ml_Widen *w, const ml_Stmt *nests);
+/* The outermost loops of a nest that makes outputs that nothing reads, down to where they
+ * have iterations enough, some of which are kept; else `now`, which is `old` widened. */
+const ml_Stmt *ml_wide_sampled(ml_Widen *w, const ml_For *old, const ml_Stmt *now);
 
 /* ---- widen_error.c */
 /* The estimate of a float expression, a float64; NULL: it is exact. */
