@@ -250,7 +250,7 @@ static void what_was_measured_moves_what_is_expected(void **state)
             double seconds = d[9] == 1 ? 1e-4 : 1e-3; /* the inner part of k */
 
             good[round] += d[9] == 1;
-            x->t->strategy->kind->notify(x->t->strategy, &made[k].c, seconds);
+            x->t->strategy->kind->kin->notify(x->t->strategy, &made[k].c, seconds);
             ml_made_free(&made[k]);
         }
     }
@@ -273,8 +273,8 @@ static void a_long_search_stays_within_its_bounds(void **state)
         for (int k = 0; k < n; k++) {
             uint32_t us = 100 + (uint32_t)(made[k].hash % 1000);
 
-            x->t->strategy->kind->notify(x->t->strategy, &made[k].c,
-                                         made[k].hash % 7 ? us * 1e-6 : 0);
+            x->t->strategy->kind->kin->notify(x->t->strategy, &made[k].c,
+                                              made[k].hash % 7 ? us * 1e-6 : 0);
             ml_made_free(&made[k]);
         }
     }

@@ -171,8 +171,8 @@ static void count_record(ml_Tuner *t, const ml_Record *r, const Candidate *c)
         ml_seen_add(&t->points, ml_candidate_key(t, c));
     if (c)
         count_sketch(&t->shown[c->sketch], failed ? 0 : m.seconds);
-    if (c && t->strategy->kind->notify)
-        t->strategy->kind->notify(t->strategy, c, failed ? 0 : m.seconds);
+    if (c && t->strategy->kind->kin->notify)
+        t->strategy->kind->kin->notify(t->strategy, c, failed ? 0 : m.seconds);
     if (failed)
         t->st.failed[phase_of(r)]++;
     else if (c)

@@ -15,22 +15,27 @@ enum {
     ML_EMPTY_BATCHES = 5, /* of these the last is the end */
 };
 
-struct StrategyKind {
-    ml_Strategy about;
-    size_t batch; /* programs that are best chosen together */
-    bool scores;  /* t->model is there */
+/* What strategies of one kin do alike. */
+typedef struct StrategyKin {
+    bool scores; /* t->model is there */
     /* Its sketches are there; records of before are told by notify. Never NULL. */
     Strategy *(*start)(ml_Tuner *t);
-    /* At most n programs, printed, that were never proposed: how many, or ML_STRATEGY_END. None
-     * is an empty batch: it may be asked again. */
-    int (*next)(Strategy *s, size_t n, Made *out);
     /* What came of a candidate, decisions in keep; seconds 0: it failed. NULL: it does not
      * care. */
     void (*notify)(Strategy *s, const Candidate *c, double seconds);
     /* What there is to tell: of st the model and the points, of the sketches what only it knows.
      * NULL: nothing. */
     void (*show)(Strategy *s, ml_TuneStatus *st, ml_TuneSketch *v);
-    void (*end)(Strategy *s);
+    void (*end)(Strategy *s); /* NULL: there is nothing to give back */
+} StrategyKin;
+
+struct StrategyKind {
+    ml_Strategy about;
+    size_t batch; /* programs that are best chosen together */
+    const StrategyKin *kin;
+    /* At most n programs, printed, that were never proposed: how many, or ML_STRATEGY_END. None
+     * is an empty batch: it may be asked again. */
+    int (*next)(Strategy *s, size_t n, Made *out);
 };
 
 struct Strategy {

@@ -144,16 +144,16 @@ ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *o)
     for (size_t k = 0; k < t->n_sketches; k++)
         t->shown[k].name = t->sketches[k].name;
     t->st.with = with->about.name;
-    if ((with->scores || o->model) && !open_model(t, cx, o)) {
+    if ((with->kin->scores || o->model) && !open_model(t, cx, o)) {
         ml_tuner_free(t);
         return NULL;
     }
-    if (!with->scores) { /* its name was right; it is asked nothing */
+    if (!with->kin->scores) { /* its name was right; it is asked nothing */
         ml_model_close(t->model);
         t->model = NULL;
         t->st.note = NULL;
     }
-    t->strategy = with->start(t);
+    t->strategy = with->kin->start(t);
     t->strategy->kind = with;
     if (!ml_records_open(t, cx, o)) {
         ml_tuner_free(t);
@@ -180,8 +180,8 @@ void ml_tuner_free(ml_Tuner *t)
     }
     for (size_t k = 0; k < t->n_queue; k++)
         ml_made_free(&t->queue[k]);
-    if (t->strategy)
-        t->strategy->kind->end(t->strategy);
+    if (t->strategy && t->strategy->kind->kin->end)
+        t->strategy->kind->kin->end(t->strategy);
     ml_model_close(t->model);
     ml_held_free(t);
     ml_turns_free(t);
@@ -578,8 +578,8 @@ const ml_TuneStatus *ml_tuner_status(ml_Tuner *t)
         s->eta = left * (now - t->start_done) / (double)t->records.n;
     if (t->seconds > 0)
         s->eta = fmin(s->eta, fmax(0, t->seconds - s->elapsed));
-    if (t->strategy->kind->show)
-        t->strategy->kind->show(t->strategy, s, t->shown);
+    if (t->strategy->kind->kin->show)
+        t->strategy->kind->kin->show(t->strategy, s, t->shown);
     return s;
 }
 
@@ -591,8 +591,8 @@ size_t ml_tuner_trials(const ml_Tuner *t, const ml_TuneTrial **out)
 
 size_t ml_tuner_sketches(ml_Tuner *t, const ml_TuneSketch **out)
 {
-    if (t->strategy->kind->show)
-        t->strategy->kind->show(t->strategy, &t->st, t->shown);
+    if (t->strategy->kind->kin->show)
+        t->strategy->kind->kin->show(t->strategy, &t->st, t->shown);
     *out = t->shown;
     return t->n_sketches;
 }

@@ -106,24 +106,16 @@ static int next(Strategy *s, size_t n, Made *out)
     Thinker *h = (Thinker *)s;
     Pool *p = &h->pool;
     ml_Random r = ml_random("moonloop.beam", (uint32_t)p->t->proposed, p->t->seed);
-    size_t got;
 
     ml_pool_learn(p);
     for (uint32_t k = 0; k < p->t->n_sketches; k++)
         search(p, &r, k);
-    got = ml_pool_best(p, n, out);
-    if (got == 0)
-        got = ml_pool_any(p, &r, n, out);
-    return ml_thinker_batch(h, got);
+    return ml_thinker_best(h, &r, n, out);
 }
 
 const StrategyKind ml_strategy_beam = {
     .about = {"beam", NULL, "decision by decision, the most promising beginnings kept"},
     .batch = 16,
-    .start = ml_thinker_start,
+    .kin = &ml_thinkers,
     .next = next,
-    .notify = ml_thinker_notify,
-    .show = ml_thinker_show,
-    .scores = true,
-    .end = ml_thinker_end,
 };

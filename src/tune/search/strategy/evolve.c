@@ -119,10 +119,6 @@ const StrategyKind ml_strategy_evolve = {
     .about = {"evolve", NULL,
               "a population scored by a model, of which the most promising are built"},
     .batch = 8,
-    .start = ml_thinker_start,
+    .kin = &ml_thinkers,
     .next = next,
-    .notify = ml_thinker_notify,
-    .show = ml_thinker_show,
-    .scores = true,
-    .end = ml_thinker_end,
 };

@@ -60,7 +60,7 @@ static int next(Strategy *s, size_t n, Made *out)
     Pool *p = &h->pool;
     ml_Random r = ml_random("moonloop.greedy", (uint32_t)p->t->proposed, p->t->seed);
     const Point *from[FROM];
-    size_t got, m;
+    size_t m;
 
     ml_pool_learn(p);
     if (p->points.n == 0 || h->empty > 0)
@@ -68,19 +68,12 @@ static int next(Strategy *s, size_t n, Made *out)
     m = starts(p, from);
     for (size_t k = 0; k < m; k++)
         step(p, &r, from[k]);
-    got = ml_pool_best(p, n, out);
-    if (got == 0)
-        got = ml_pool_any(p, &r, n, out);
-    return ml_thinker_batch(h, got);
+    return ml_thinker_best(h, &r, n, out);
 }
 
 const StrategyKind ml_strategy_greedy = {
     .about = {"greedy", NULL, "steps of one decision from the best"},
     .batch = 8,
-    .start = ml_thinker_start,
+    .kin = &ml_thinkers,
     .next = next,
-    .notify = ml_thinker_notify,
-    .show = ml_thinker_show,
-    .scores = true,
-    .end = ml_thinker_end,
 };

@@ -107,16 +107,12 @@ static Strategy *start(ml_Tuner *t)
     return s;
 }
 
-static void end(Strategy *s)
-{
-    (void)s;
-}
+static const StrategyKin kin = {.start = start};
 
 const StrategyKind ml_strategy_mutate = {
     .about = {"mutate", NULL,
               "children of the fastest; nothing is scored before it is built"},
     .batch = 1,
-    .start = start,
+    .kin = &kin,
     .next = next,
-    .end = end,
 };

@@ -457,7 +457,7 @@ static void show(const Pool *p, ml_TuneStatus *st, ml_TuneSketch *v)
 
 /* ---------------------------------------------------------------- strategies with a pool */
 
-Strategy *ml_thinker_start(ml_Tuner *t)
+static Strategy *start(ml_Tuner *t)
 {
     Thinker *h = ML_NEW(t->keep, Thinker);
 
@@ -466,7 +466,7 @@ Strategy *ml_thinker_start(ml_Tuner *t)
     return &h->s;
 }
 
-void ml_thinker_notify(Strategy *s, const Candidate *c, double seconds)
+static void notify(Strategy *s, const Candidate *c, double seconds)
 {
     Pool *p = &((Thinker *)s)->pool;
 
@@ -474,10 +474,18 @@ void ml_thinker_notify(Strategy *s, const Candidate *c, double seconds)
     ml_push(p->t->keep, &p->news_seconds, seconds);
 }
 
-void ml_thinker_show(Strategy *s, ml_TuneStatus *st, ml_TuneSketch *v)
+static void show_pool(Strategy *s, ml_TuneStatus *st, ml_TuneSketch *v)
 {
     show(&((Thinker *)s)->pool, st, v);
 }
+
+static void end(Strategy *s)
+{
+    free_pool(&((Thinker *)s)->pool);
+}
+
+const StrategyKin ml_thinkers = {
+    .scores = true, .start = start, .notify = notify, .show = show_pool, .end = end};
 
 int ml_thinker_batch(Thinker *h, size_t got)
 {
@@ -485,7 +493,9 @@ int ml_thinker_batch(Thinker *h, size_t got)
     return h->empty == ML_EMPTY_BATCHES ? ML_STRATEGY_END : (int)got;
 }
 
-void ml_thinker_end(Strategy *s)
+int ml_thinker_best(Thinker *h, ml_Random *r, size_t n, Made *out)
 {
-    free_pool(&((Thinker *)s)->pool);
+    size_t got = ml_pool_best(&h->pool, n, out);
+
+    return ml_thinker_batch(h, got > 0 ? got : ml_pool_any(&h->pool, r, n, out));
 }

@@ -56,12 +56,11 @@ typedef struct Thinker {
     Pool pool;
     int empty; /* batches in a row */
 } Thinker;
-Strategy *ml_thinker_start(ml_Tuner *t);
-void ml_thinker_notify(Strategy *s, const Candidate *c, double seconds);
-void ml_thinker_show(Strategy *s, ml_TuneStatus *st, ml_TuneSketch *v);
-void ml_thinker_end(Strategy *s);
+extern const StrategyKin ml_thinkers;
 /* What next returns for so many programs. */
 int ml_thinker_batch(Thinker *h, size_t got);
+/* next: those of which most is expected; where none is left, any. */
+int ml_thinker_best(Thinker *h, ml_Random *r, size_t n, Made *out);
 
 /* Takes over results, and expects anew of all points. */
 void ml_pool_learn(Pool *p);

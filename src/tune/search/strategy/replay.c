@@ -62,23 +62,18 @@ static Strategy *start(ml_Tuner *t)
     return &r->s;
 }
 
-static void end(Strategy *s)
-{
-    (void)s;
-}
+static const StrategyKin kin = {.start = start};
 
 const StrategyKind ml_strategy_replay_trace = {
     .about = {"replay-trace", "random", "sketches and decisions by chance"},
     .batch = 16,
-    .start = start,
+    .kin = &kin,
     .next = next_of_traces,
-    .end = end,
 };
 const StrategyKind ml_strategy_replay_func = {
     .about = {"replay-func", NULL,
               "the same; a batch is full while there are new programs"},
     .batch = 16,
-    .start = start,
+    .kin = &kin,
     .next = next_of_func,
-    .end = end,
 };
