@@ -25,22 +25,21 @@
 
 #include <cmocka.h>
 
+#include "tune/kept.h"
+
 typedef struct Fix {
     ml_Ctx *cx;
     ml_Db *db;
-    char dir[180], path[256];
+    Kept kept;
 } Fix;
 
 static int set_up(void **state)
 {
     static Fix fix;
-    const char *tmp = getenv("TMPDIR");
 
     fix = (Fix){.cx = ml_ctx_new(0)};
-    snprintf(fix.dir, sizeof fix.dir, "%s/ml-db.XXXXXX", tmp ? tmp : "/tmp");
-    if (mkdtemp(fix.dir) == NULL)
+    if (!kept_make(&fix.kept))
         return -1;
-    snprintf(fix.path, sizeof fix.path, "%s/t.db", fix.dir);
     *state = &fix;
     return 0;
 }
@@ -48,37 +47,18 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     Fix *x = *state;
-    static const char *const names[] = {"t.db",
-                                        "t.db-wal",
-                                        "t.db-shm",
-                                        "t.db-journal",
-                                        "out/database_workload.json",
-                                        "out/database_tuning_record.json",
-                                        "out"};
-    char path[300];
 
     ml_db_close(x->db);
     ml_ctx_unref(x->cx);
-    chmod(x->dir, 0700);
-    for (size_t k = 0; k < ML_COUNT(names); k++) {
-        snprintf(path, sizeof path, "%s/%s", x->dir, names[k]);
-        remove(path);
-    }
-    return rmdir(x->dir);
-}
-
-static const char *error_text(Fix *x)
-{
-    const ml_Error *e = ml_error(x->cx);
-
-    return e && e->n_facts && e->facts[0].kind == ML_FACT_TEXT ? e->facts[0].as.text : "";
+    chmod(x->kept.dir, 0700);
+    return kept_remove(&x->kept);
 }
 
 static void opened(Fix *x)
 {
-    x->db = ml_db_open(x->cx, x->path);
+    x->db = ml_db_open(x->cx, x->kept.path);
     if (x->db == NULL)
-        fail_msg("%s", error_text(x));
+        fail_msg("%s", text_of_error(x->cx));
 }
 
 /* It is refused with the code; the message names the file; the file is as before. */
@@ -86,14 +66,15 @@ static void refused(Fix *x, ml_ErrorCode code, const char *words)
 {
     struct stat before, after;
 
-    assert_int_equal(stat(x->path, &before), 0);
-    x->db = ml_db_open(x->cx, x->path);
+    assert_int_equal(stat(x->kept.path, &before), 0);
+    x->db = ml_db_open(x->cx, x->kept.path);
     assert_null(x->db);
     assert_int_equal(ml_error(x->cx)->code, code);
-    if (strstr(error_text(x), x->path) == NULL || strstr(error_text(x), words) == NULL)
-        fail_msg("%s", error_text(x));
+    if (strstr(text_of_error(x->cx), x->kept.path) == NULL ||
+        strstr(text_of_error(x->cx), words) == NULL)
+        fail_msg("%s", text_of_error(x->cx));
     ml_error_clear(x->cx);
-    assert_int_equal(stat(x->path, &after), 0);
+    assert_int_equal(stat(x->kept.path, &after), 0);
     assert_int_equal(before.st_size, after.st_size);
     assert_int_equal(before.st_mtim.tv_sec, after.st_mtim.tv_sec);
     assert_int_equal(before.st_mtim.tv_nsec, after.st_mtim.tv_nsec);
@@ -138,7 +119,7 @@ static int64_t put(Fix *x, int64_t w, double seconds, uint64_t seed)
         r.phase = "run";
     }
     if (!ml_db_put(x->db, x->cx, &r))
-        fail_msg("%s", error_text(x));
+        fail_msg("%s", text_of_error(x->cx));
     return r.id;
 }
 
@@ -329,7 +310,7 @@ static void the_file_is_its_owners_alone(void **state)
     struct stat st;
 
     opened(x);
-    assert_int_equal(stat(x->path, &st), 0);
+    assert_int_equal(stat(x->kept.path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
@@ -352,7 +333,7 @@ static void a_file_that_is_no_database_is_named_and_left(void **state)
 
     for (size_t k = 0; k < sizeof noise; k++)
         noise[k] = (char)(k * 2654435761u >> 7);
-    write_file(x->path, noise, sizeof noise);
+    write_file(x->kept.path, noise, sizeof noise);
     refused(x, ML_E_BAD_DATABASE, "not a database");
 }
 
@@ -368,9 +349,9 @@ static void a_truncated_database_is_named_and_left(void **state)
         put(x, w, 1, 1);
     ml_db_close(x->db); /* the log goes into the file */
     x->db = NULL;
-    assert_int_equal(stat(x->path, &st), 0);
+    assert_int_equal(stat(x->kept.path, &st), 0);
     assert_true(st.st_size > 8192);
-    assert_int_equal(truncate(x->path, st.st_size / 2), 0);
+    assert_int_equal(truncate(x->kept.path, st.st_size / 2), 0);
     refused(x, ML_E_BAD_DATABASE, "malformed");
 }
 
@@ -379,7 +360,7 @@ static sqlite3 *other(Fix *x)
 {
     sqlite3 *sq = NULL;
 
-    assert_int_equal(sqlite3_open(x->path, &sq), SQLITE_OK);
+    assert_int_equal(sqlite3_open(x->kept.path, &sq), SQLITE_OK);
     return sq;
 }
 
@@ -411,8 +392,8 @@ static void a_folder_is_no_database(void **state)
 {
     Fix *x = *state;
 
-    snprintf(x->path, sizeof x->path, "%s", x->dir);
-    x->db = ml_db_open(x->cx, x->path);
+    snprintf(x->kept.path, sizeof x->kept.path, "%s", x->kept.dir);
+    x->db = ml_db_open(x->cx, x->kept.path);
     assert_null(x->db);
     assert_int_equal(ml_error(x->cx)->code, ML_E_BAD_DATABASE);
 }
@@ -422,8 +403,8 @@ static void a_path_through_a_file_is_refused(void **state)
     Fix *x = *state;
     char path[300];
 
-    write_file(x->path, "x", 1);
-    snprintf(path, sizeof path, "%s/below/t.db", x->path);
+    write_file(x->kept.path, "x", 1);
+    snprintf(path, sizeof path, "%s/below/t.db", x->kept.path);
     x->db = ml_db_open(x->cx, path);
     assert_null(x->db);
     assert_int_equal(ml_error(x->cx)->code, ML_E_NO_FILE);
@@ -442,7 +423,7 @@ static int read_only_child(Fix *x)
 
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
         return 2;
-    ml_Db *db = ml_db_open(cx, x->path);
+    ml_Db *db = ml_db_open(cx, x->kept.path);
 
     if (db == NULL) {
         print_error("%s\n", ml_error(cx)->facts[0].as.text);
@@ -468,8 +449,8 @@ static void a_file_that_may_not_be_written_answers_queries(void **state)
     put(x, workload(x, "1"), 1, 1);
     ml_db_close(x->db);
     x->db = NULL;
-    assert_int_equal(chmod(x->path, 0444), 0);
-    assert_int_equal(chmod(x->dir, 0555), 0);
+    assert_int_equal(chmod(x->kept.path, 0444), 0);
+    assert_int_equal(chmod(x->kept.dir, 0555), 0);
     if (geteuid() == 0 && getenv("TMPDIR")) /* the child may pass through, as nobody */
         assert_int_equal(chmod(getenv("TMPDIR"), 0711), 0);
     pid_t pid = fork();
@@ -494,8 +475,8 @@ static void a_locked_database_is_named_and_later_usable(void **state)
     assert_int_equal(sqlite3_exec(sq, "begin exclusive", NULL, NULL, NULL), SQLITE_OK);
     assert_false(ml_db_put(x->db, x->cx, &r)); /* after the five seconds of waiting */
     assert_int_equal(ml_error(x->cx)->code, ML_E_BAD_DATABASE);
-    assert_non_null(strstr(error_text(x), "locked"));
-    assert_non_null(strstr(error_text(x), x->path));
+    assert_non_null(strstr(text_of_error(x->cx), "locked"));
+    assert_non_null(strstr(text_of_error(x->cx), x->kept.path));
     ml_error_clear(x->cx);
     assert_int_equal(sqlite3_exec(sq, "commit", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(sq);
@@ -526,7 +507,8 @@ static int full_disk_child(Fix *x)
         if (++stored > 1000)
             return 3;
     }
-    if (ml_error(x->cx)->code != ML_E_NO_SPACE || !strstr(error_text(x), x->path))
+    if (ml_error(x->cx)->code != ML_E_NO_SPACE ||
+        !strstr(text_of_error(x->cx), x->kept.path))
         return 4;
     ml_error_clear(x->cx);
     if (!ml_db_count(x->db, x->cx, &q, &n) || n != stored || stored < 5)
@@ -740,7 +722,7 @@ static void what_cannot_be_written_is_not_merged_into(void **state)
 
     assert_int_equal(sqlite3_exec(sq, "begin exclusive", NULL, NULL, NULL), SQLITE_OK);
     assert_false(ml_db_merge(x->db, x->cx, theirs, &n));
-    assert_non_null(strstr(error_text(x), "locked"));
+    assert_non_null(strstr(text_of_error(x->cx), "locked"));
     assert_int_equal(n, 0);
     ml_error_clear(x->cx);
     sqlite3_close(sq);
@@ -760,7 +742,7 @@ static void what_is_exported_is_imported_again(void **state)
     int64_t left = 0;
     const ml_DbQuery q = {.any_seed = true};
 
-    snprintf(folder, sizeof folder, "%s/out", x->dir);
+    snprintf(folder, sizeof folder, "%s/out", x->kept.dir);
     opened(x);
     int64_t w = workload(x, "0000000000000001");
 
@@ -772,7 +754,7 @@ static void what_is_exported_is_imported_again(void **state)
     x->db = ml_db_open(x->cx, NULL);
     n = 0;
     if (!ml_db_import(x->db, x->cx, folder, NULL, &n, &skipped))
-        fail_msg("%s", error_text(x));
+        fail_msg("%s", text_of_error(x->cx));
     assert_int_equal(n, 2);
     assert_int_equal(skipped, 0);
     assert_true(ml_db_records(x->db, x->cx, &q, &v, &nv));
@@ -802,7 +784,7 @@ static void malformed_lines_are_passed_over_and_counted(void **state)
     char folder[220], path[300], text[4096];
     size_t n = 0, skipped = 0;
 
-    snprintf(folder, sizeof folder, "%s/out", x->dir);
+    snprintf(folder, sizeof folder, "%s/out", x->kept.dir);
     opened(x);
     put(x, workload(x, "1"), 1, 1);
     assert_true(ml_db_export(x->db, x->cx, folder, &n));
@@ -845,7 +827,7 @@ static void records_of_another_system_need_a_program(void **state)
     char folder[220], path[300], text[4096];
     size_t n = 0, skipped = 0;
 
-    snprintf(folder, sizeof folder, "%s/out", x->dir);
+    snprintf(folder, sizeof folder, "%s/out", x->kept.dir);
     assert_int_equal(mkdir(folder, 0700), 0);
     opened(x);
     snprintf(path, sizeof path, "%s/database_workload.json", folder);
@@ -856,12 +838,12 @@ static void records_of_another_system_need_a_program(void **state)
     write_file(path, text, strlen(text));
     assert_false(ml_db_import(x->db, x->cx, folder, NULL, &n, &skipped));
     assert_int_equal(ml_error(x->cx)->code, ML_E_BAD_DATABASE);
-    assert_non_null(strstr(error_text(x), "database_workload.json, line 1"));
-    assert_non_null(strstr(error_text(x), "another system"));
+    assert_non_null(strstr(text_of_error(x->cx), "database_workload.json, line 1"));
+    assert_non_null(strstr(text_of_error(x->cx), "another system"));
     ml_error_clear(x->cx);
     assert_int_equal(count(x, (ml_DbQuery){.any_seed = true}), 0);
     if (!ml_db_import(x->db, x->cx, folder, &told, &n, &skipped))
-        fail_msg("%s", error_text(x));
+        fail_msg("%s", text_of_error(x->cx));
     assert_int_equal(n, 1);
     assert_int_equal(skipped, 0);
     ml_DbWorkload w;
@@ -878,7 +860,7 @@ static void records_of_another_system_need_a_program(void **state)
              trace, args, trace);
     write_file(path, text, strlen(text));
     assert_false(ml_db_import(x->db, x->cx, folder, &told, &n, &skipped));
-    assert_non_null(strstr(error_text(x), "[9]"));
+    assert_non_null(strstr(text_of_error(x->cx), "[9]"));
     ml_error_clear(x->cx);
     assert_int_equal(count(x, (ml_DbQuery){.any_seed = true}), 1);
 }
@@ -889,9 +871,9 @@ static void an_import_without_files_names_them(void **state)
     size_t n = 0, skipped = 0;
 
     opened(x);
-    assert_false(ml_db_import(x->db, x->cx, x->dir, NULL, &n, &skipped));
+    assert_false(ml_db_import(x->db, x->cx, x->kept.dir, NULL, &n, &skipped));
     assert_int_equal(ml_error(x->cx)->code, ML_E_NO_FILE);
-    assert_non_null(strstr(error_text(x), "database_workload.json"));
+    assert_non_null(strstr(text_of_error(x->cx), "database_workload.json"));
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -20,6 +20,8 @@
 
 #include <cmocka.h>
 
+#include "tune/kept.h"
+
 static const char matmul[] =
     "@T.prim_func\n"
     "def mm(A: T.Buffer((32, 48), \"float32\"), B: T.Buffer((48, 64), \"float32\"), "
@@ -45,14 +47,7 @@ static const char two_tiles[] =
     "[\"Reorder\", [\"l6\", \"l11\", \"l12\", \"l15\", \"l16\", \"l7\", \"l13\"], [], []],"
     "[\"Unroll\", [\"l16\"], [], []]],"
     "[[2, [8, 4]], [4, [2, 2, 16]], [6, 2]]]";
-/* Six programs, no more. */
-static const char one_choice[] =
-    "[[[\"GetBlock\", [], [\"C\", \"mm\"], [\"b0\"]],"
-    "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]],"
-    "[\"SampleCategorical\", [], [[2, 4, 8, 16, 6, 3], [0.2, 0.2, 0.2, 0.2, 0.1, 0.1]], "
-    "[\"v4\"]],"
-    "[\"Split\", [\"l3\", \"None\", \"v4\"], [true, false], [\"l5\", \"l6\"]]],"
-    "[[2, 0]]]";
+static const char one_choice[] = SIX_PROGRAMS;
 
 typedef struct Fix {
     ml_Ctx *cx;
@@ -60,21 +55,18 @@ typedef struct Fix {
     ml_Db *db;
     ml_TuneOpts o;
     ml_Sketch sketch[2];
-    char dir[180], path[256];
+    Kept kept;
     volatile int flag;
 } Fix;
 
 static int set_up(void **state)
 {
     static Fix fix;
-    const char *tmp = getenv("TMPDIR");
     const ml_ParseOpts po = {.spelling = -1};
 
     fix = (Fix){.cx = ml_ctx_new(0)};
-    snprintf(fix.dir, sizeof fix.dir, "%s/ml-tune.XXXXXX", tmp ? tmp : "/tmp");
-    if (mkdtemp(fix.dir) == NULL)
+    if (!kept_make(&fix.kept))
         return -1;
-    snprintf(fix.path, sizeof fix.path, "%s/t.db", fix.dir);
     ml_ctx_set_cancel(fix.cx, &fix.flag);
     fix.o = (ml_TuneOpts){.mod = ml_parse(fix.cx, ml_str(matmul), &po).mod,
                           .name = "mm",
@@ -96,27 +88,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     Fix *x = *state;
-    static const char *const names[] = {"t.db", "t.db-wal", "t.db-shm", "t.log.jsonl"};
-    char path[300];
 
     ml_tuner_free(x->t);
     ml_db_close(x->db);
     ml_ctx_unref(x->cx);
-    for (size_t k = 0; k < ML_COUNT(names); k++) {
-        snprintf(path, sizeof path, "%s/%s", x->dir, names[k]);
-        remove(path);
-    }
-    return rmdir(x->dir);
-}
-
-static const char *error_text(Fix *x)
-{
-    const ml_Error *e = ml_error(x->cx);
-
-    if (e == NULL)
-        return "no error";
-    return e->n_facts && e->facts[0].kind == ML_FACT_TEXT ? e->facts[0].as.text
-                                                          : ml_error_code(e->code);
+    return kept_remove(&x->kept);
 }
 
 static void begin(Fix *x)
@@ -124,20 +100,8 @@ static void begin(Fix *x)
     ml_tuner_free(x->t);
     x->t = ml_tuner_new(x->cx, &x->o);
     if (x->t == NULL)
-        fail_msg("%s", error_text(x));
+        fail_msg("%s", text_of_error(x->cx));
 }
-
-#define NEED_WORKER()                                                                      \
-    do {                                                                                   \
-        if (!ml_backend_find("llvm")) {                                                    \
-            print_message("skip: libLLVM 19 is not there\n");                              \
-            skip();                                                                        \
-        }                                                                                  \
-        if (!getenv("MOONLOOP_WORKER")) {                                                  \
-            print_message("skip: MOONLOOP_WORKER does not name the program\n");            \
-            skip();                                                                        \
-        }                                                                                  \
-    } while (0)
 
 static ml_TuneState run(Fix *x)
 {
@@ -146,7 +110,7 @@ static ml_TuneState run(Fix *x)
     while (st == ML_TUNE_MORE)
         st = ml_tuner_step(x->t, x->cx, 0.1);
     if (st == ML_TUNE_FAILED)
-        fail_msg("%s", error_text(x));
+        fail_msg("%s", text_of_error(x->cx));
     return st;
 }
 
@@ -316,7 +280,7 @@ static void the_fastest_five_are_measured_by_turns(void **state)
     double worst = 0, least = 1;
 
     NEED_WORKER();
-    x->db = x->o.db = ml_db_open(x->cx, x->path);
+    x->db = x->o.db = ml_db_open(x->cx, x->kept.path);
     x->o.trials = 14;
     begin(x);
     assert_int_equal(run(x), ML_TUNE_DONE);
@@ -446,7 +410,7 @@ static void a_cancelled_search_goes_on_to_its_number(void **state)
     int64_t done;
 
     NEED_WORKER();
-    x->db = x->o.db = ml_db_open(x->cx, x->path);
+    x->db = x->o.db = ml_db_open(x->cx, x->kept.path);
     assert_non_null(x->db);
     x->o.trials = 18;
     begin(x);
@@ -484,7 +448,7 @@ static void fresh_begins_anew_and_stays_so(void **state)
     Fix *x = *state;
 
     NEED_WORKER();
-    x->db = x->o.db = ml_db_open(x->cx, x->path);
+    x->db = x->o.db = ml_db_open(x->cx, x->kept.path);
     x->o.trials = 4;
     begin(x);
     assert_int_equal(run(x), ML_TUNE_DONE);
@@ -505,7 +469,7 @@ static void another_seed_or_thread_count_has_its_own_number(void **state)
     Fix *x = *state;
 
     NEED_WORKER();
-    x->db = x->o.db = ml_db_open(x->cx, x->path);
+    x->db = x->o.db = ml_db_open(x->cx, x->kept.path);
     x->o.trials = 3;
     begin(x);
     assert_int_equal(run(x), ML_TUNE_DONE);
@@ -549,7 +513,7 @@ static void two_searches_share_one_file(void **state)
     int64_t n;
 
     NEED_WORKER();
-    x->db = x->o.db = ml_db_open(x->cx, x->path);
+    x->db = x->o.db = ml_db_open(x->cx, x->kept.path);
     x->o.trials = 20;
     x->o.n_workers = 1;
     begin(x);

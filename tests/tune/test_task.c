@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "tune/kept.h"
+
 /* ---------------------------------------------------------------- the rule */
 
 static void gradient_is_what_a_batch_is_expected_to_save(void **state)
@@ -103,7 +105,7 @@ static const char *product(ml_Ctx *cx, int n)
                      n, n, n);
 }
 
-/* Many programs; and six, no more. */
+/* Many programs; and few. */
 static const char tiles[] =
     "[[[\"GetBlock\", [], [\"C\", \"mm\"], [\"b0\"]],"
     "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]],"
@@ -113,13 +115,7 @@ static const char tiles[] =
     "[\"SamplePerfectTile\", [\"l3\"], [2, 64], [\"v10\", \"v11\"]],"
     "[\"Split\", [\"l3\", \"v10\", \"v11\"], [true, false], [\"l12\", \"l13\"]]],"
     "[[2, [4, 4, 4]], [4, [6, 8]]]]";
-static const char choice[] =
-    "[[[\"GetBlock\", [], [\"C\", \"mm\"], [\"b0\"]],"
-    "[\"GetLoops\", [\"b0\"], [], [\"l1\", \"l2\", \"l3\"]],"
-    "[\"SampleCategorical\", [], [[2, 4, 8, 16, 6, 3], [0.2, 0.2, 0.2, 0.2, 0.1, 0.1]], "
-    "[\"v4\"]],"
-    "[\"Split\", [\"l3\", \"None\", \"v4\"], [true, false], [\"l5\", \"l6\"]]],"
-    "[[2, 0]]]";
+static const char choice[] = SIX_PROGRAMS;
 
 typedef struct Fix {
     ml_Ctx *cx;
@@ -129,30 +125,27 @@ typedef struct Fix {
     ml_Sketch many, few;
     size_t few_at, refuse_at; /* tasks that are opened otherwise; SIZE_MAX: none */
     size_t opened;
-    char dir[180], path[256];
+    Kept kept;
     volatile int flag;
 } Fix;
 
 static int set_up(void **state)
 {
     static Fix fix;
-    const char *tmp = getenv("TMPDIR");
 
     fix = (Fix){.cx = ml_ctx_new(0),
                 .o = {.seed = 1, .threads = 1},
                 .few_at = SIZE_MAX,
                 .refuse_at = SIZE_MAX};
-    snprintf(fix.dir, sizeof fix.dir, "%s/ml-task.XXXXXX", tmp ? tmp : "/tmp");
-    if (mkdtemp(fix.dir) == NULL)
+    if (!kept_make(&fix.kept))
         return -1;
-    snprintf(fix.path, sizeof fix.path, "%s/t.db", fix.dir);
     ml_ctx_set_cancel(fix.cx, &fix.flag);
     fix.many.name = "tiles";
     fix.few.name = "choice";
     if (!ml_trace_from_json(fix.cx, ml_str(tiles), &fix.many.trace) ||
         !ml_trace_from_json(fix.cx, ml_str(choice), &fix.few.trace))
         return -1;
-    fix.db = ml_db_open(fix.cx, fix.path);
+    fix.db = ml_db_open(fix.cx, fix.kept.path);
     *state = &fix;
     return fix.db ? 0 : -1;
 }
@@ -160,33 +153,11 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     Fix *x = *state;
-    static const char *const names[] = {"t.db", "t.db-wal", "t.db-shm", "t.log.jsonl"};
-    char path[300];
 
     ml_tasks_free(x->ts);
     ml_db_close(x->db);
     ml_ctx_unref(x->cx);
-    for (size_t k = 0; k < ML_COUNT(names); k++) {
-        snprintf(path, sizeof path, "%s/%s", x->dir, names[k]);
-        remove(path);
-    }
-    return rmdir(x->dir);
-}
-
-#define NEED_WORKER()                                                                      \
-    do {                                                                                   \
-        if (!ml_backend_find("llvm") || !getenv("MOONLOOP_WORKER")) {                      \
-            print_message("skip: there is no libLLVM 19, or no MOONLOOP_WORKER\n");        \
-            skip();                                                                        \
-        }                                                                                  \
-    } while (0)
-
-static const char *error_text(Fix *x)
-{
-    const ml_Error *e = ml_error(x->cx);
-
-    return e && e->n_facts && e->facts[0].kind == ML_FACT_TEXT ? e->facts[0].as.text
-                                                               : "no text";
+    return kept_remove(&x->kept);
 }
 
 static size_t add(Fix *x, int size, double weight)
@@ -196,7 +167,7 @@ static size_t add(Fix *x, int size, double weight)
 
     if (!ml_tasks_add(x->ts, x->cx, ml_parse(x->cx, ml_str(product(x->cx, size)), &po).mod,
                       NULL, ml_format(x->cx, "of %d", size), weight, 0, &at))
-        fail_msg("%s", error_text(x));
+        fail_msg("%s", text_of_error(x->cx));
     return at;
 }
 
@@ -205,7 +176,7 @@ static void begin(Fix *x)
     ml_tasks_free(x->ts);
     x->ts = ml_tasks_new(x->cx, &x->o);
     if (x->ts == NULL)
-        fail_msg("%s", error_text(x));
+        fail_msg("%s", text_of_error(x->cx));
 }
 
 static void open_wanted(Fix *x)
@@ -226,7 +197,7 @@ static void open_wanted(Fix *x)
         ml_tasks_open(x->ts, t);
         return;
     }
-    ml_tasks_refuse(x->ts, error_text(x));
+    ml_tasks_refuse(x->ts, text_of_error(x->cx));
     ml_error_clear(x->cx);
 }
 
@@ -243,7 +214,7 @@ static ml_TasksState run(Fix *x, int64_t stop)
             return st;
     }
     if (st == ML_TASKS_FAILED)
-        fail_msg("%s", error_text(x));
+        fail_msg("%s", text_of_error(x->cx));
     return st;
 }
 
