@@ -7,13 +7,11 @@
 -- turns, and are asleep while another is timed. All compute on the same inputs, and what a rival computed is
 -- compared with our result. loops=1: another contender is the best of a search of ours without tensor intrinsics.
 -- Source: workloads 10, lowering-and-codegen 12.
+local bench = dofile("tests/bench/bench.lua")
 local opt = { set = "suite", threads = "2", rivals = "openblas,onednn,torch", trials = "64", seeds = "1", seed = "1",
     rows = "", prepack = "0", loops = "0", out = "", python = "python3", home = "tests/bench" }
-for _, a in ipairs(arg) do
-    local k, v = a:match("^(%w+)=(.*)$")
-    if not k or not opt[k] then error("bench_kernels_table: what is " .. a .. "?", 0) end
-    if v ~= "" then opt[k] = v end
-end
+bench.options("bench_kernels_table", opt)
+local say, split, median, geomean = bench.say, bench.split, bench.median, bench.geomean
 local THREADS, TRIALS, SEEDS = tonumber(opt.threads), tonumber(opt.trials), tonumber(opt.seeds)
 local TURNS, SAMPLES, SECONDS, WARM = 5, 5, 0.01, 0.05
 
@@ -21,11 +19,6 @@ local scratch = os.tmpname()
 os.remove(scratch)
 assert(os.execute("mkdir -m 700 " .. scratch))
 local out = opt.out ~= "" and assert(io.open(opt.out, "a")) or nil
-
-local function say(...)
-    print(string.format(...))
-    io.stdout:flush()
-end
 
 -- ---- rows
 
@@ -43,10 +36,7 @@ end
 
 local function rows()
     local list = {}
-    if opt.rows ~= "" then
-        for id in opt.rows:gmatch("[^,%s]+") do list[#list + 1] = id end
-        return list
-    end
+    if opt.rows ~= "" then return split(opt.rows) end
     if opt.set ~= "ops" and not sets[opt.set] then
         error("bench_kernels_table: set is paper8, suite, ops, int8 or ln, not " .. opt.set, 0)
     end
@@ -136,23 +126,10 @@ end
 
 -- ---- statistics
 
-local function median(v)
-    local w = table.move(v, 1, #v, 1, {})
-    table.sort(w)
-    local n = #w
-    return n % 2 == 1 and w[n // 2 + 1] or (w[n // 2] + w[n // 2 + 1]) / 2
-end
-
 local function spread(v)
     local m, d = median(v), {}
     for k, x in ipairs(v) do d[k] = math.abs(x - m) end
     return median(d)
-end
-
-local function geomean(v)
-    local sum = 0
-    for _, x in ipairs(v) do sum = sum + math.log(x) end
-    return #v > 0 and math.exp(sum / #v) or 0 / 0
 end
 
 -- ---- one row

@@ -7,42 +7,17 @@
 -- what they found is timed again, by turns. The first strategy is what the others are compared with. long: so many
 -- trials of the last strategy are what "95 %" means; 0: the best of all runs. space: the name of a design space, or a
 -- file (.lua) that returns one, searched instead of moon.space. Source: auto-scheduler 12.
+local bench = dofile("tests/bench/bench.lua")
 local opt = { set = "suite", with = "mutate,evolve", trials = "64", runs = "3", threads = "2", rows = "", out = "",
     long = "0", seed = "1", space = "" }
-for _, a in ipairs(arg) do
-    local k, v = a:match("^(%w+)=(.*)$")
-    if not k or not opt[k] then error("bench_tune: what is " .. a .. "?", 0) end
-    if v ~= "" then opt[k] = v end
-end
+bench.options("bench_tune", opt)
+local say, split, median, geomean = bench.say, bench.split, bench.median, bench.geomean
 local TRIALS, RUNS, THREADS, LONG = tonumber(opt.trials), tonumber(opt.runs), tonumber(opt.threads), tonumber(opt.long)
 local TURNS, SHARE = 5, 0.95
 local out = opt.out ~= "" and assert(io.open(opt.out, "a")) or nil
 
-local function split(text)
-    local list = {}
-    for w in text:gmatch("[^,%s]+") do list[#list + 1] = w end
-    return list
-end
 local WITH = split(opt.with)
 local SPACE = opt.space:find("%.lua$") and dofile(opt.space) or opt.space ~= "" and opt.space or nil
-
-local function say(...)
-    print(string.format(...))
-    io.stdout:flush()
-end
-
-local function median(v)
-    local w = table.move(v, 1, #v, 1, {})
-    table.sort(w)
-    local n = #w
-    return n % 2 == 1 and w[n // 2 + 1] or (w[n // 2] + w[n // 2 + 1]) / 2
-end
-
-local function geomean(v)
-    local sum = 0
-    for _, x in ipairs(v) do sum = sum + math.log(x) end
-    return #v > 0 and math.exp(sum / #v) or 0 / 0
-end
 
 -- ---- one search
 
