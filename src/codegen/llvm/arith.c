@@ -8,9 +8,10 @@
  */
 #include "moonloop/codegen/llvm/emit.h"
 
-/* The literal that e is, or a broadcast of it. */
+/* The literal that e is, or a broadcast of it; 0 where it is none. */
 static bool literal(const ml_Expr *e, int64_t *v)
 {
+    *v = 0;
     if (e->kind == ML_EXPR_BROADCAST)
         e = e->args[0];
     if (e->kind != ML_EXPR_INT)
