@@ -171,6 +171,7 @@ supp=${ML_SUPP:-$PWD/tests/lsan.supp}
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1:${ASAN_OPTIONS:-}
 export LSAN_OPTIONS=suppressions=$supp:print_suppressions=0:${LSAN_OPTIONS:-}
 export UBSAN_OPTIONS=print_stacktrace=1:${UBSAN_OPTIONS:-}
+export TSAN_OPTIONS=suppressions=$PWD/tests/tsan.supp:print_suppressions=0:${TSAN_OPTIONS:-}
 export MOONLOOP_WORKER=$ML_OUT/moonloop
 # What programs keep between runs (measured peaks) is kept here, not in the user's home.
 export XDG_CACHE_HOME=$ML_OUT/test-cache XDG_DATA_HOME=$ML_OUT/test-data
