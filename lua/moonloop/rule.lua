@@ -66,8 +66,43 @@ function registry.has_own() return #own_rules > 0 end
 local function mutator(x, target)
     if type(x) == "string" then x = { x } end
     core.want(x, "table", "a mutator: a name, {name, mass}, or {name =, run =}")
-    local name, mass, opts = x[1] or x.name, x[2] or x.mass or 1, x[3] or {}
-    return { name = name, mass = mass, run = x.run or maker("mutator", name)(opts, target) }
+    local name, mass, opts = x[1] or x.name or "a function", x[2] or x.mass or 1, x[3] or {}
+    local own = x.run or x.apply
+    core.want(mass, "number", "a mutator: mass")
+    return { name = name, mass = mass, user = own and true, seconds = x.seconds,
+        run = own or maker("mutator", name)(opts, target) }
+end
+
+local function mutators_of(list, target)
+    local made = {}
+    for k, x in ipairs(list) do made[k] = mutator(x, target) end
+    return made
+end
+
+-- One of the mutators, drawn by its mass, on a trace: what it makes of it as JSON, or nil. One that fails is counted.
+local function mutate(mutators, program, failures, json, seed)
+    local function rand(n)
+        seed = seed * 48271 % 2147483647
+        return seed % n
+    end
+    local all, m = 0, nil
+    for _, x in ipairs(mutators) do all = all + x.mass end
+    rand(2) -- seeds that lie side by side draw alike at first
+    local at = all * rand(1 << 30) / (1 << 30)
+    for _, x in ipairs(mutators) do
+        m, at = x, at - x.mass
+        if at < 0 then break end
+    end
+    local ok, t
+    if m.user then
+        ok, t = pcall(core.limited, m.seconds or 2, m.run, moon.trace(json), rand, program)
+    else
+        ok, t = pcall(m.run, moon.trace(json), rand, program)
+    end
+    if ok and t ~= nil then ok, t = pcall(function() return t:json { remove_postproc = true } end) end
+    if ok then return t end
+    if type(t) == "userdata" and t.code == "interrupted" then error(t, 0) end
+    failures[m.name] = (failures[m.name] or 0) + 1
 end
 
 local function entry(what, x, target)
@@ -190,7 +225,7 @@ function registry.postprocess(s, posts)
     return true
 end
 
-local function add(list, schedules, posts, mutators, name)
+local function add(list, program, schedules, posts, mutators, name)
     for k, s in ipairs(schedules) do
         local x = { name = ("%s %d"):format(name, k), schedule = s, posts = posts, mutators = mutators }
         if #posts > 0 then
@@ -199,6 +234,9 @@ local function add(list, schedules, posts, mutators, name)
                 if not ok then list.failures[who] = (list.failures[who] or 0) + 1 end
                 return ok, who, why
             end
+        end
+        if #mutators > 0 then
+            x.mutate = function(json, seed) return mutate(mutators, program, list.failures, json, seed) end
         end
         list[#list + 1] = x
     end
@@ -212,15 +250,15 @@ function registry.post_order(given)
         local list = new_list()
         local o = { target = given.target or opts and opts.target, kind = given.kind }
         local json, target, kind = registry.target(o, list)
-        local rules, posts, mutators = {}, {}, {}
-        for k, x in ipairs(given.mutators or kinds.mutators(kind)) do mutators[k] = mutator(x, target) end
+        local rules, posts = {}, {}
+        local mutators = mutators_of(given.mutators or kinds.mutators(kind), target)
         for k, x in ipairs(given.rules or registry.default_rules(kind)) do rules[k] = entry("rule", x, target) end
         for k, x in ipairs(given.postprocs or kinds.postprocs(kind)) do posts[k] = entry("postproc", x, target) end
         local schedules = generator.post_order_apply(program, { rules = rules, filter = given.filter, target = target,
             refused = function(rule, s, block, why)
                 list.refused[#list.refused + 1] = { name = "rule " .. rule.name, error = why, block = s:handle(block).name }
             end })
-        add(list, schedules, posts, mutators, given.name or "rules")
+        add(list, program, schedules, posts, mutators, given.name or "rules")
         list.made = generator.unique(program, list)
         list.target, list.kind, list.threads = json, kind, opts and opts.threads or target.threads
         return list
@@ -233,8 +271,8 @@ function registry.schedule_fn(given)
         local json, target = registry.target({ target = opts and opts.target, kind = "llvm" }, list)
         local posts = {}
         for k, x in ipairs(given.postprocs or {}) do posts[k] = entry("postproc", x, target) end
-        add(list, generator.schedule_fn(program, given.schedule, given.seconds or 10), posts, given.mutators or {},
-            given.name or "function")
+        add(list, program, generator.schedule_fn(program, given.schedule, given.seconds or 10), posts,
+            mutators_of(given.mutators or {}, target), given.name or "function")
         list.made = generator.unique(program, list)
         list.target, list.threads = json, opts and opts.threads or target.threads
         return list

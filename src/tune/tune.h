@@ -42,16 +42,24 @@ typedef struct ml_TunePost {
     void *user;
 } ml_TunePost;
 
+/* What a space's mutators make of a candidate of sketch k: its trace as JSON, without what
+ * postprocessors did; another one, malloc, or NULL: nothing. seed: of what they draw. */
+typedef struct ml_TuneMutate {
+    char *(*fn)(const char *json, size_t k, uint32_t seed, void *user);
+    void *user;
+} ml_TuneMutate;
+
 typedef struct ml_TuneOpts {
     const ml_Module *mod; /* the start version; any context */
     const char *func;     /* NULL: the only one */
     const char *name;     /* of the workload, for people */
     const ml_Sketch *sketches;
     size_t n_sketches;
-    const char *with;  /* name of a strategy; NULL: the usual one */
-    const char *model; /* that learns (model/model.h); NULL: "xgb" */
-    ml_TunePost post;  /* fn NULL: none */
-    const char *space; /* name of the design space, part of a record's key */
+    const char *with;     /* name of a strategy; NULL: the usual one */
+    const char *model;    /* that learns (model/model.h); NULL: "xgb" */
+    ml_TunePost post;     /* fn NULL: none */
+    ml_TuneMutate mutate; /* the same */
+    const char *space;    /* name of the design space, part of a record's key */
     ml_Target target;
     uint32_t threads; /* of parallel loops; 0: ml_threads */
     uint64_t seed;

@@ -15,7 +15,7 @@ typedef struct OneSketch {
     const char *name; /* "GMM-0 in place, rows outermost" */
 } OneSketch;
 
-/* sets: names of sets or workloads, spaces between. */
+/* sets: names of sets or workloads, spaces between; rules:GMM-0 are those that rules make. */
 Sketches *sketches_of(const char *sets);
 size_t sketches_count(const Sketches *v);
 OneSketch sketch_open(Sketches *v, size_t k);

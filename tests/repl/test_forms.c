@@ -1,7 +1,8 @@
 /*
  * test_forms - rows of features from closed forms are those of the programs that are really
  * replayed: for the sketches that the families of lua/moonloop/space give, on random
- * decisions. ML_FORMS_TELL=1 prints what each sketch came to.
+ * decisions. ML_FORMS_TELL=1 prints what each sketch came to; ML_FORMS_SETS are other sets, with
+ * ML_FORMS_N candidates of each sketch.
  */
 #include "sketches.h"
 
@@ -97,11 +98,15 @@ static void check_sets(const char *sets, size_t n, Sum *sum)
 
 static void forms_are_what_replays_give(void **state)
 {
-    const char *sets = getenv("ML_FORMS_SETS");
+    const char *sets = getenv("ML_FORMS_SETS"), *n = getenv("ML_FORMS_N");
     Sum sum = {0};
 
     (void)state;
-    check_sets(sets ? sets : "suite", getenv("ML_QUICK") ? 8 : 40, &sum);
+    check_sets(sets ? sets : "suite",
+               n                    ? (size_t)strtoul(n, NULL, 10)
+               : getenv("ML_QUICK") ? 8
+                                    : 40,
+               &sum);
     if (sets == NULL) { /* nearly all have forms, and all that have some hold */
         assert_int_equal(sum.mismatched, 0);
         assert_true(20 * sum.without_forms <= sum.sketches);

@@ -69,7 +69,7 @@ static void programs_give_what_the_graph_gives(void **state)
     room = ML_ARRAY(cx, double, ml_form_room(&p));
     ml_form_ready(&p, room);
     for (int again = 0; again < 2; again++) { /* constants stay where they are */
-        ml_form_run(&p, x, room);
+        ml_form_run(&p, ML_LANES, x, room);
         for (size_t l = 0; l < ML_LANES; l++) {
             for (size_t k = 0; k < INPUTS; k++)
                 at[k] = x[k * ML_LANES + l];

@@ -330,7 +330,7 @@ static void locations_are_variants(void **state)
 
     for (size_t k = 0; k < 21; k++) {
         draw_tile(&r, 64, 2, d + 3 * k);
-        d[3 * k + 2] = (int64_t)(k % 3) - 1;
+        d[3 * k + 2] = (int64_t)(k % 3) + 1;
     }
     ml_sketch_forms_rows(x.f, d, 21, &b);
     check_rows(&x, &b, d, 21);

@@ -148,7 +148,10 @@ bool ml_form_holds(ml_Forms *f, ml_Num a);
 
 /* ---- many vectors at once */
 
-enum { ML_LANES = 64 }; /* vectors of one run */
+enum {
+    ML_LANES = 64, /* vectors of one run */
+    ML_LANES_AT_LEAST = 16,
+};
 
 typedef struct ml_FormStep {
     uint8_t op;
@@ -172,8 +175,9 @@ size_t ml_form_room(const ml_FormProgram *p);
 /* The constants are put into the registers: once before runs in this room. */
 void ml_form_ready(const ml_FormProgram *p, double *room);
 /* x: input k of lane l is x[k * ML_LANES + l]. The results are in
- * room[p->out[k] * ML_LANES + l] afterwards. All lanes run. */
-void ml_form_run(const ml_FormProgram *p, const double *x, double *room);
+ * room[p->out[k] * ML_LANES + l] afterwards, of the first n lanes. All up to the next multiple of
+ * ML_LANES_AT_LEAST run, so that all have inputs. */
+void ml_form_run(const ml_FormProgram *p, size_t n, const double *x, double *room);
 
 /* The greatest integer <= x, of |x| < 2^51: larger ones are taken as integers. */
 static inline double ml_form_floor(double x)

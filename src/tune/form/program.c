@@ -153,10 +153,11 @@ void ml_form_ready(const ml_FormProgram *p, double *room)
 #define LANES_APART _Pragma("GCC ivdep")
 #endif
 #define EACH_LANE(e)                                                                       \
-    LANES_APART for (size_t l = 0; l < ML_LANES; l++) to[l] = (e);                         \
+    for (size_t part = 0; part < n; part += ML_LANES_AT_LEAST)                             \
+        LANES_APART for (size_t l = part; l < part + ML_LANES_AT_LEAST; l++) to[l] = (e);  \
     break
 
-void ml_form_run(const ml_FormProgram *p, const double *x, double *room)
+void ml_form_run(const ml_FormProgram *p, size_t n, const double *x, double *room)
 {
     for (const ml_FormStep *s = p->steps, *end = s + p->n_steps; s < end; s++) {
         double *to = room + (size_t)s->to * ML_LANES;

@@ -29,23 +29,29 @@ typedef struct Decide {
     uint32_t at;
 } Decide;
 
+const ml_Value *ml_decision_value(ml_Ctx *cx, const Sampling *s, const int64_t *d)
+{
+    const ml_Value **list;
+
+    if (!s->tile)
+        return ml_val_int(cx, d[s->at] + s->from);
+    list = ML_ARRAY(cx, const ml_Value *, s->n);
+    for (uint32_t k = 0; k < s->n; k++)
+        list[k] = ml_val_int(cx, d[s->at + k]);
+    return ml_val_list(cx, list, s->n);
+}
+
 /* NULL: sampled afresh. */
 static const ml_Value *decide(const ml_Inst *in, const ml_Value *old, void *user)
 {
     Decide *de = user;
     const Sampling *s = &de->sk->s[de->at++];
-    const ml_Value **list;
 
     (void)in;
     (void)old;
     if (de->d == NULL || de->d[s->at] < 0)
         return NULL;
-    if (!s->tile)
-        return ml_val_int(de->tmp, de->d[s->at] + s->from);
-    list = ML_ARRAY(de->tmp, const ml_Value *, s->n);
-    for (uint32_t k = 0; k < s->n; k++)
-        list[k] = ml_val_int(de->tmp, de->d[s->at + k]);
-    return ml_val_list(de->tmp, list, s->n);
+    return ml_decision_value(de->tmp, s, de->d);
 }
 
 /* On a fork of the start; NULL: it is not legal. */
@@ -74,7 +80,7 @@ bool ml_materialise(ml_Tuner *t, const Candidate *c, Made *out)
     ml_Trace trace;
 
     *out = (Made){.s = replay(t, &sk->trace, true, decide, &de, c->seed)};
-    if (out->s && t->post.fn && !t->post.fn(out->s, c->sketch, t->post.user))
+    if (out->s && t->post.fn && !t->post.fn(out->s, sk->space, t->post.user))
         ml_made_free(out);
     if (out->s) {
         int64_t *d = ML_ARRAY(t->keep, int64_t, sk->n_numbers + 1);

@@ -40,6 +40,7 @@ static bool read_sampling(const ml_Inst *in, size_t k, Sampling *out)
                       .tile = ml_streq(in->prim->kind, "SamplePerfectTile") ||
                               ml_streq(in->prim->kind, "SamplePartitionedTile")};
     if (ml_streq(in->prim->kind, "SampleComputeLocation")) {
+        out->place = true;
         out->from = -2;
         out->n = 1;
     } else if (out->tile)
@@ -79,18 +80,17 @@ bool ml_decisions_of(const Sketch *sk, const ml_Trace *t, int64_t *out)
     return true;
 }
 
-static bool take_sketch(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *from, Sketch *to)
+bool ml_sketch_take(ml_Tuner *t, ml_Ctx *in, const ml_Sketch *from, Sketch *to)
 {
     ml_Text json = {0};
     bool ok;
 
-    ml_trace_json(cx, &json, &from->trace);
-    ok = ml_trace_from_json(t->base, (ml_Str){ml_text_z(&json), json.n}, &to->trace);
+    *to = (Sketch){0};
+    ml_trace_json(in, &json, &from->trace);
+    ok = ml_trace_from_json(in, (ml_Str){ml_text_z(&json), json.n}, &to->trace);
     ml_text_free(&json);
-    if (!ok) {
-        ml_error_move(cx, t->base);
+    if (!ok)
         return false;
-    }
     to->name = ml_strdup(t->keep, ml_str(from->name ? from->name : ""));
     to->signature = signature_of(t->keep, &to->trace);
     to->s = ML_ARRAY(t->keep, Sampling, to->trace.n + 1);
@@ -100,8 +100,8 @@ static bool take_sketch(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *from, Sketch *
         if (!to->trace.insts[k]->prim->has_decision)
             continue;
         if (!read_sampling(to->trace.insts[k], k, s))
-            return ml_fail(cx, ML_E_NOT_SUPPORTED,
-                           ML_TEXT(ml_format(cx, "%s in a design space",
+            return ml_fail(in, ML_E_NOT_SUPPORTED,
+                           ML_TEXT(ml_format(in, "%s in a design space",
                                              to->trace.insts[k]->prim->name)));
         s->at = to->n_numbers;
         to->n_numbers += s->tile ? s->n : 1;
@@ -115,11 +115,16 @@ static bool take_sketch(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *from, Sketch *
 
 bool ml_sketches_take(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *v, size_t n)
 {
-    t->sketches = ML_ARRAY(t->keep, Sketch, n + 1);
+    t->most_sketches = n + (t->mutate.fn ? ML_MUTANTS : 0);
+    t->sketches = ML_ARRAY(t->keep, Sketch, t->most_sketches + 1);
     t->n_sketches = n;
-    for (size_t k = 0; k < n; k++)
-        if (!take_sketch(t, cx, &v[k], &t->sketches[k]))
+    for (size_t k = 0; k < n; k++) {
+        if (!ml_sketch_take(t, t->base, &v[k], &t->sketches[k])) {
+            ml_error_move(cx, t->base);
             return false;
+        }
+        t->sketches[k].space = k;
+    }
     return true;
 }
 

@@ -134,13 +134,14 @@ ml_Tuner *ml_tuner_new(ml_Ctx *cx, const ml_TuneOpts *o)
     t->name = ml_strdup(t->keep, ml_str(o->name ? o->name : "main"));
     t->space = ml_strdup(t->keep, ml_str(o->space ? o->space : "default"));
     t->post = o->post;
+    t->mutate = o->mutate;
     take_target(t, o);
     if (!take_program(t, cx, o) || !ml_sketches_take(t, cx, o->sketches, o->n_sketches) ||
         !ml_start_make(t, cx) || !make_workers(t, cx, o)) {
         ml_tuner_free(t);
         return NULL;
     }
-    t->shown = ML_ARRAY(t->keep, ml_TuneSketch, t->n_sketches + 1);
+    t->shown = ML_ARRAY(t->keep, ml_TuneSketch, t->most_sketches + 1);
     for (size_t k = 0; k < t->n_sketches; k++)
         t->shown[k].name = t->sketches[k].name;
     t->st.with = with->about.name;
@@ -194,6 +195,7 @@ void ml_tuner_free(ml_Tuner *t)
     free(t->log);
     ml_schedule_unref(t->start);
     ml_ctx_unref(t->tmp);
+    ml_ctx_unref(t->more);
     ml_ctx_unref(t->keep);
     ml_ctx_unref(t->base);
     free(t);

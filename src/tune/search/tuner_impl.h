@@ -16,15 +16,17 @@ enum {
     ML_AHEAD = 2,   /* built and waiting, per worker, where both go on at once */
     MOST_ENDED = 3, /* times in a row that a worker may end before it counts as none */
     ML_BATCH = 64,  /* the most that a strategy is asked for at once */
+    ML_MUTANTS = 8, /* sketches that mutators may add */
     ML_FINAL = 5,   /* the fastest, which are measured again by turns */
 };
 
 /* A sampling instruction of a sketch and where its numbers are in a vector of decisions. */
 typedef struct Sampling {
     size_t inst;
-    bool tile;
+    bool tile, place;
     int64_t from; /* what is 0 in the vector: a place begins at -2, inlined */
-    uint32_t n;   /* candidates of a choice; factors of a tile; 1 of a place: not told */
+    uint32_t n;   /* candidates of a choice; factors of a tile; 1 of a place: not told, what
+                     is not offered is the next one further out */
     uint32_t at;  /* numbers from there on: one for a choice, n for a tile */
 } Sampling;
 
@@ -32,6 +34,7 @@ typedef struct Sketch {
     const char *name;
     ml_Trace trace;        /* in base */
     const char *signature; /* its JSON without decisions */
+    size_t space;          /* its number in the space: of the one that it was made from */
     uint32_t n_samplings, n_numbers;
     Sampling *s;
     int64_t *first; /* the decisions it came with; NULL: none */
@@ -112,8 +115,10 @@ struct ml_Tuner {
     uint64_t seed;
     double seconds;
     Sketch *sketches;
-    size_t n_sketches;
+    size_t n_sketches, most_sketches; /* mutators may add some */
+    ml_Ctx *more;                     /* steps of those; NULL: there are none */
     ml_TunePost post;
+    ml_TuneMutate mutate;
 
     ml_Db *db, *given, *own; /* given: shared, as the caller may close it; own: in memory */
     int64_t workload, after, last_seen;
@@ -162,6 +167,8 @@ struct ml_Tuner {
 
 /* sketch.c */
 bool ml_sketches_take(ml_Tuner *t, ml_Ctx *cx, const ml_Sketch *v, size_t n);
+/* One of them; its steps in `in`. */
+bool ml_sketch_take(ml_Tuner *t, ml_Ctx *in, const ml_Sketch *from, Sketch *to);
 /* The decisions of a trace of the sketch; false: it has others. */
 bool ml_decisions_of(const Sketch *sk, const ml_Trace *t, int64_t *out);
 /* The candidate that a trace is, in keep; false: it is of no sketch here. */
@@ -169,8 +176,14 @@ bool ml_candidate_of_trace(ml_Tuner *t, const ml_Trace *trace, Candidate *out);
 /* Hash of sketch and decisions; 0: some of them are sampled afresh. */
 uint64_t ml_candidate_key(const ml_Tuner *t, const Candidate *c);
 
+/* mutant.c: another candidate by the mutators of the space. from: decided as a whole. false: they
+ * make nothing of it. */
+bool ml_candidate_mutate(ml_Tuner *t, ml_Random *r, const Candidate *from, Candidate *out);
+
 /* materialise.c */
 bool ml_start_make(ml_Tuner *t, ml_Ctx *cx); /* after sketches: base is sealed */
+/* The decision of a sampling, in cx. */
+const ml_Value *ml_decision_value(ml_Ctx *cx, const Sampling *s, const int64_t *d);
 /* Replays and hashes. false: counted as a failed replay. */
 bool ml_materialise(ml_Tuner *t, const Candidate *c, Made *out);
 void ml_made_print(ml_Tuner *t, Made *m); /* its program and trace, for a worker */

@@ -64,16 +64,28 @@ static bool fits(const int64_t *d, size_t n, int64_t extent, int64_t most)
     return all == extent && (most <= 0 || n < 2 || d[n - 1] <= most);
 }
 
-/* One sampling for all lanes; tile: its number among the tiles. keep: what is decided and fits
- * stays. */
+/* Which of their kind are drawn next. */
+typedef struct Next {
+    size_t tile, place;
+} Next;
+
+/* One sampling for all lanes. keep: what is decided and fits stays. */
 static bool draw_all(ml_SketchForms *s, const ml_Inst *in, Known *known, uint32_t *state,
-                     size_t tile, bool keep, size_t n, int64_t *d)
+                     Next *next, bool keep, size_t n, int64_t *d)
 {
     ml_TVArg args[ML_MAX_PARAMS];
     ml_Num most = 0;
 
     if (!ml_inst_args(in, args))
         return false;
+    if (ml_sym_is_place(in)) {
+        size_t most_in = s->places.v[next->place++];
+
+        for (size_t l = 0; l < n; l++)
+            if (!keep || d[l * s->numbers] < 0)
+                d[l * s->numbers] = ml_random_int(state, 0, (int64_t)most_in + 1);
+        return true;
+    }
     if (ml_sym_numbers(in) == 1 && ml_streq(in->prim->name, "sample_categorical")) {
         size_t many = length_of(&args[PROBS]);
         double *weights = ML_ARRAY(s->batch, double, many + 1);
@@ -94,7 +106,9 @@ static bool draw_all(ml_SketchForms *s, const ml_Inst *in, Known *known, uint32_
         most = (ml_Num)(args[MAX_INNERMOST].v->value->as.i > 0
                             ? args[MAX_INNERMOST].v->value->as.i
                             : 0);
-    ml_form_run(&s->cut, s->x, s->cut_room);
+    size_t tile = next->tile++;
+
+    ml_form_run(&s->cut, n, s->x, s->cut_room);
     for (size_t l = 0; l < n; l++) {
         double extent = s->cut_room[(size_t)s->cut.out[tile] * ML_LANES + l];
 
@@ -113,7 +127,7 @@ static bool draw_block(ml_SketchForms *s, Known *known, uint32_t *state, bool ke
                        size_t n, int64_t *d)
 {
     uint32_t at = 0;
-    size_t tile = 0;
+    Next next = {0, 0};
 
     memset(s->x, 0, (size_t)s->numbers * ML_LANES * sizeof *s->x);
     for (size_t k = 0; k < s->t.n; k++) {
@@ -122,9 +136,8 @@ static bool draw_block(ml_SketchForms *s, Known *known, uint32_t *state, bool ke
 
         if (numbers == 0)
             continue;
-        if (!draw_all(s, in, known, state, tile, keep, n, d + at))
+        if (!draw_all(s, in, known, state, &next, keep, n, d + at))
             return false;
-        tile += ml_streq(in->prim->name, "sample_perfect_tile");
         for (uint32_t m = at; m < at + numbers; m++)
             for (size_t l = 0; l < n; l++)
                 s->x[m * ML_LANES + l] = (double)d[l * s->numbers + m];
@@ -138,17 +151,20 @@ static bool prepare(ml_SketchForms *s, uint32_t *state)
 {
     int64_t *d = ML_ARRAY(s->batch, int64_t, s->numbers + 1);
     double *x = ML_ARRAY(s->batch, double, s->numbers + 1);
-    size_t tiles = 0;
+    size_t tiles = 0, places = 0;
 
-    for (size_t k = 0; k < s->t.n; k++)
+    for (size_t k = 0; k < s->t.n; k++) {
         tiles += ml_streq(s->t.insts[k]->prim->name, "sample_perfect_tile");
-    for (int k = 0; k < 8 && s->extents.n < tiles && !s->several; k++)
+        places += ml_sym_is_place(s->t.insts[k]);
+    }
+    for (int k = 0; k < 8 && !s->several && (s->extents.n < tiles || s->places.n < places);
+         k++)
         if (ml_sym_real_draw(s->start, &s->t, ml_random_step(state), d)) {
             for (uint32_t m = 0; m < s->numbers; m++)
                 x[m] = (double)d[m];
             ml_sym_explore(s, x);
         }
-    if (s->several || s->extents.n != tiles)
+    if (s->several || s->extents.n != tiles || s->places.n != places)
         return false;
     if (s->cut_room == NULL) {
         if (!ml_form_compile(s->cx, &s->f, s->extents.v, tiles, &s->cut))

@@ -309,6 +309,8 @@ bool ml_sym_annotate(Sym *s)
 
     if (a->n == 1 && a->v->kind == ML_TV_VAR && s->vars[a->v->var].kind == ML_H_BLOCK)
         return true; /* features do not look at those */
+    if (ml_streq(s->in->prim->name, "unannotate"))
+        return ml_sym_no(s, "of a loop");
     if (!ml_sym_loop(s, 0, &loop))
         return false;
     s->n.axes.v[loop->axis].annotated = true;

@@ -481,29 +481,98 @@ bool ml_sym_get_consumers(Sym *s)
     return related(s, &m) && out_blocks(s, &m.consumers);
 }
 
-/* -2: inlined, -1: where it is, else a loop of the first consumer; each is a variant. */
+/* No sum below is moved by the loop. */
+static bool is_spatial(const Sym *s, const ml_NestNode *node, uint32_t loop)
+{
+    for (uint32_t k = 0; node->kind == ML_NEST_BLOCK && k < node->block->n_iters; k++) {
+        const ml_NestAxis *a = &s->n.axes.v[node->block->iters[k]];
+
+        if (a->kind != ML_ITER_SPATIAL && ml_sum_uses(&a->value, loop))
+            return false;
+    }
+    for (size_t k = 0; k < node->kids.n; k++)
+        if (!is_spatial(s, node->kids.v[k], loop))
+            return false;
+    return true;
+}
+
+/* The loops above all consumers, as a place is sampled from. */
+typedef struct Offer {
+    Sym *s;
+    uint32_t loops[64];
+    bool spatial[64];
+    size_t n, last; /* last: behind the deepest spatial one */
+} Offer;
+
+static void look_above(Offer *o, const Move *m)
+{
+    uint32_t all[ML_COUNT(o->loops)];
+    size_t n = m->consumers.n ? ml_nest_loops(m->consumers.v[0], all, ML_COUNT(all)) : 0;
+
+    *o = (Offer){.s = m->s};
+    for (; o->n < n; o->n++) {
+        const ml_NestNode *node = ml_sym_node_of(m->s->n.root, all[o->n]);
+
+        for (size_t c = 0; c < m->consumers.n; c++)
+            if (!ml_sym_is_above(node, m->consumers.v[c]))
+                return;
+        o->loops[o->n] = all[o->n];
+        o->spatial[o->n] = is_spatial(m->s, node, all[o->n]);
+        if (o->spatial[o->n])
+            o->last = o->n + 1;
+    }
+}
+
+static bool runs(const Offer *o, size_t k) /* more than once */
+{
+    ml_Forms *f = o->s->f;
+    ml_Num extent = o->s->n.axes.v[o->loops[k]].extent;
+
+    return !ml_form_holds(f, ml_form_eq(f, extent, ml_form_const(f, 1)));
+}
+
+/* As the primitive, but that nobody tries whether the block can be moved there: that shows when
+ * the variant is compared. */
+static bool is_offered(const Offer *o, size_t k)
+{
+    bool reduced = false;
+
+    if (!runs(o, k) || (!o->spatial[k] && k >= o->last))
+        return false;
+    for (size_t j = 0; j < k; j++) {
+        if (o->spatial[j] && (!reduced || !runs(o, j)))
+            continue;
+        if (o->spatial[j])
+            return false;
+        reduced = reduced || runs(o, j);
+    }
+    return !(reduced && o->spatial[k]);
+}
+
+/* Of the places that are offered the nearest that is not further in; each is a variant. */
 bool ml_sym_sample_compute_location(Sym *s)
 {
     Move m = {0};
-    uint32_t loops[64];
-    size_t n = 0;
+    Offer o;
 
     if (!related(s, &m))
         return false;
-    if (m.consumers.n > 0)
-        n = ml_nest_loops(m.consumers.v[0], loops, ML_COUNT(loops));
-    ml_Num x = ml_form_input(s->f, s->at, -2, (double)n);
+    look_above(&o, &m);
+    ml_push(s->cx, &s->places, o.n + 1);
+    ml_Num x = ml_form_input(s->f, s->at, 0, HUGE_VAL);
 
-    for (int k = -2; k < (int)n; k++) {
-        if (!ml_form_holds(s->f, ml_form_eq(s->f, x, ml_form_const(s->f, k))))
-            continue;
-        if (k >= 0)
-            ml_sym_out_loop(s, 0, loops[k]);
-        else
-            ml_sym_out_mark(s, 0, k == -1 ? ML_H_ROOT_MARK : ML_H_INLINE_MARK);
-        return true;
+    for (size_t k = o.n; k-- > 0;) {
+        ml_Num at = ml_form_const(s->f, (double)k - ML_SYM_PLACE);
+
+        if (ml_form_holds(s->f, ml_form_le(s->f, at, x)) && is_offered(&o, k)) {
+            ml_sym_out_loop(s, 0, o.loops[k]);
+            return true;
+        }
     }
-    return ml_sym_no(s, "a location that is not there");
+    bool inlined = ml_form_holds(s->f, ml_form_eq(s->f, x, ml_form_const(s->f, 0)));
+
+    ml_sym_out_mark(s, 0, inlined ? ML_H_INLINE_MARK : ML_H_ROOT_MARK);
+    return true;
 }
 
 bool ml_sym_compute_at(Sym *s)

@@ -19,7 +19,9 @@ static const ml_Value *decide(const ml_Inst *in, const ml_Value *old, void *user
 
     (void)old;
     de->at += n;
-    if (!ml_streq(in->prim->name, "sample_perfect_tile")) /* an index, a location */
+    if (ml_sym_is_place(in))
+        return ml_val_int(de->cx, d[0] + ML_SYM_PLACE);
+    if (ml_streq(in->prim->name, "sample_categorical"))
         return ml_val_int(de->cx, d[0]);
     for (uint32_t k = 0; k < n; k++)
         list[k] = ml_val_int(de->cx, d[k]);
@@ -45,7 +47,7 @@ bool ml_sym_real_draw(ml_Schedule *start, const ml_Trace *t, uint32_t seed, int6
         const ml_Value *v = done.insts[k]->decision;
 
         if (v && v->kind == ML_VAL_INT)
-            *d++ = v->as.i;
+            *d++ = v->as.i - (ml_sym_is_place(done.insts[k]) ? ML_SYM_PLACE : 0);
         for (uint32_t m = 0; v && v->kind == ML_VAL_LIST && m < v->n; m++)
             *d++ = v->as.list[m]->as.i;
     }

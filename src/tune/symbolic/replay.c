@@ -176,6 +176,36 @@ static bool get_loops(Sym *s)
     return true;
 }
 
+static void child_blocks(ml_NestNode *node, ml_NestNode **v, size_t cap, size_t *n)
+{
+    for (size_t k = 0; k < node->kids.n; k++) {
+        ml_NestNode *kid = node->kids.v[k];
+
+        if (kid->kind != ML_NEST_BLOCK)
+            child_blocks(kid, v, cap, n);
+        else if ((*n)++ < cap)
+            v[*n - 1] = kid;
+    }
+}
+
+/* Of a loop or a block. */
+static bool get_child_blocks(Sym *s)
+{
+    ml_NestNode *node, *v[64];
+    bool loop = s->args[0].n == 1 && s->args[0].v->kind == ML_TV_VAR &&
+                s->vars[s->args[0].v->var].kind == ML_H_LOOP;
+    size_t n = 0;
+
+    if (loop ? !ml_sym_loop(s, 0, &node) : !ml_sym_block(s, 0, &node))
+        return false;
+    child_blocks(node, v, ML_COUNT(v), &n);
+    if (n != s->in->n_outputs || n > ML_COUNT(v))
+        return ml_sym_no(s, "another number of blocks");
+    for (size_t k = 0; k < n; k++)
+        ml_sym_out_block(s, k, v[k]);
+    return true;
+}
+
 static bool sample_categorical(Sym *s)
 {
     const ml_TV *v = s->args[0].v;
@@ -227,6 +257,11 @@ static bool sample_perfect_tile(Sym *s)
     return true;
 }
 
+bool ml_sym_is_place(const ml_Inst *in)
+{
+    return ml_streq(in->prim->name, "sample_compute_location");
+}
+
 uint32_t ml_sym_numbers(const ml_Inst *in)
 {
     if (!in->prim->has_decision)
@@ -263,6 +298,7 @@ static const struct {
     {"get_loops", get_loops},
     {"sample_categorical", sample_categorical},
     {"sample_perfect_tile", sample_perfect_tile},
+    {"get_child_blocks", get_child_blocks},
     {"get_producers", ml_sym_get_producers},
     {"get_consumers", ml_sym_get_consumers},
     {"sample_compute_location", ml_sym_sample_compute_location},
@@ -274,6 +310,7 @@ static const struct {
     {"unroll", ml_sym_kind},
     {"bind", ml_sym_bind},
     {"annotate", ml_sym_annotate},
+    {"unannotate", ml_sym_annotate},
     {"set_scope", set_scope},
     {"compute_at", ml_sym_compute_at},
     {"reverse_compute_at", ml_sym_reverse_compute_at},

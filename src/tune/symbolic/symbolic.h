@@ -3,8 +3,8 @@
  * a program for each.
  *
  * A candidate is a vector of integers: the decisions of the sketch's sampling instructions
- * one after the other, an index for a choice, n factors for a tile. Source: auto-scheduler
- * 13.
+ * one after the other, an index for a choice, n factors for a tile, for a place 2 more than
+ * its decision (0: inlined, 1: where it stands). Source: auto-scheduler 13.
  */
 #ifndef ML_TUNE_SYMBOLIC_H
 #define ML_TUNE_SYMBOLIC_H
@@ -44,6 +44,9 @@ const ml_FormStats *ml_sketch_forms_stats(const ml_SketchForms *s);
  * default; SIZE_MAX: at each). */
 void ml_sketch_forms_check(ml_SketchForms *s, size_t times);
 
+/* How many candidates may still be replayed, symbolically or really; counted down. NULL: all. */
+void ml_sketch_forms_spare(ml_SketchForms *s, size_t *replays);
+
 /* n random candidates into d, by forms: choices by their weights, factors uniform over the
  * tuples whose last is within the limit. *state as of primitives/rewrite/sample.h. How many
  * there are; fewer where they have to be replayed and some are not legal. */
@@ -59,6 +62,7 @@ typedef struct ml_FormBatch {
     const float *rows;     /* begin[n] rows of ML_FEATURES */
     const uint32_t *begin; /* n + 1 */
     const bool *valid;     /* false: it is illegal and has no rows, or over a limit */
+    const bool *left;      /* true: no replay was left for it, and nothing is known */
 } ml_FormBatch;
 /* d: n vectors, one after the other. What out points to is good until the next call. */
 void ml_sketch_forms_rows(ml_SketchForms *s, const int64_t *d, size_t n, ml_FormBatch *out);

@@ -28,6 +28,7 @@ typedef struct Sym {
     SymValue *vars;        /* by number */
     ml_Map *symbols;       /* uid -> 1 + number of the variable */
     ML_VEC(SymTile) tiles; /* in the order of the samplings */
+    ML_VEC(size_t) places; /* of each sampled place the most that it can be */
     const ml_Inst *in;     /* the instruction at hand */
     ml_TVArg args[ML_MAX_PARAMS];
     uint32_t at;     /* of its decision in the vector */
@@ -82,6 +83,9 @@ bool ml_sym_replay(Sym *s, ml_Ctx *cx, ml_Forms *f, ml_Schedule *start, const ml
                    ml_Schedule **fork);
 /* Integers of a vector. */
 uint32_t ml_sym_numbers(const ml_Inst *in);
+bool ml_sym_is_place(
+    const ml_Inst *in); /* its number is ML_SYM_PLACE less than its decision */
+enum { ML_SYM_PLACE = -2 };
 
 /* ---- variants.c */
 typedef struct Branch {
@@ -107,6 +111,7 @@ struct ml_SketchForms {
     ml_FormLimits limits;
     uint32_t numbers;
     size_t checks;
+    size_t *spare; /* replays that are left; NULL: any number */
     ml_Forms f;
     ML_VEC(Branch) tree;
     ML_VEC(Variant) variants;
@@ -121,6 +126,7 @@ struct ml_SketchForms {
     size_t room_for;
     double *real_rows;
     ML_VEC(ml_Num) extents; /* of what each tile cuts, in order */
+    ML_VEC(size_t) places;  /* as of Sym, over all variants */
     bool several;           /* some variants have others: then draws are replays */
     ml_FormProgram cut;     /* the extents, once asked for */
     double *cut_room;

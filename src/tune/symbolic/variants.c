@@ -60,6 +60,11 @@ void ml_sketch_forms_check(ml_SketchForms *s, size_t times)
     s->checks = times;
 }
 
+void ml_sketch_forms_spare(ml_SketchForms *s, size_t *replays)
+{
+    s->spare = replays;
+}
+
 int ml_sketch_real_rows(ml_SketchForms *s, const int64_t *d, double *rows)
 {
     return ml_sym_real_rows(s->start, &s->t, d, &s->target, rows);
@@ -152,6 +157,11 @@ static void learn_extents(ml_SketchForms *s, const Sym *sym)
         s->several |= k >= s->extents.n || s->extents.v[k] != sym->tiles.v[k].extent;
     }
     s->several |= s->extents.n != sym->tiles.n;
+    for (size_t k = 0; k < sym->places.n; k++)
+        if (k == s->places.n)
+            ml_push(s->cx, &s->places, sym->places.v[k]);
+        else if (sym->places.v[k] > s->places.v[k])
+            s->places.v[k] = sym->places.v[k];
 }
 
 size_t ml_sym_explore(ml_SketchForms *s, const double *x)
@@ -210,7 +220,7 @@ static void compare(ml_SketchForms *s, Variant *v, const int64_t *d, int n_real)
     const double *room = ready(s, v);
 
     fill_inputs(s, &d, 1);
-    ml_form_run(&v->p, s->x, s->room);
+    ml_form_run(&v->p, 1, s->x, s->room);
     v->checked++;
     if (n_real != (int)v->n_rows) {
         s->st.why = ml_format(s->cx, "%zu rows, not %d", v->n_rows, n_real);
@@ -236,7 +246,7 @@ typedef struct Batch {
     size_t n;
     int32_t *variant; /* of each; NOTHING: its rows are real */
     size_t *n_rows;
-    bool *valid;
+    bool *valid, *left;
     float **real; /* rows of those */
 } Batch;
 
@@ -253,7 +263,7 @@ static void answer(ml_SketchForms *s, const Batch *b, size_t from, size_t n)
     for (size_t l = 0; l < n; l++)
         d[l] = b->d + (from + l) * s->numbers;
     fill_inputs(s, d, n);
-    ml_form_run(&s->ask, s->x, s->ask_room);
+    ml_form_run(&s->ask, n, s->x, s->ask_room);
 }
 
 /* Down the tree by the answers of a lane; NOTHING: no leaf there yet. */
@@ -288,6 +298,18 @@ static void keep_real(ml_SketchForms *s, Batch *b, size_t k, int n)
     s->st.illegal += n < 0;
 }
 
+/* Whether the candidate may be replayed; else it is left. */
+static bool may_replay(ml_SketchForms *s, Batch *b, size_t k)
+{
+    if (s->spare == NULL)
+        return true;
+    b->left[k] = *s->spare == 0;
+    *s->spare -= !b->left[k];
+    if (b->left[k])
+        b->variant[k] = NOTHING;
+    return !b->left[k];
+}
+
 static void settle(ml_SketchForms *s, Batch *b, size_t k, size_t variant)
 {
     Variant *v = &s->variants.v[variant];
@@ -316,6 +338,11 @@ static void classify(ml_SketchForms *s, Batch *b)
         for (size_t l = 0; l < n; l++) {
             int32_t v = walk(s, l);
 
+            bool forms = v != NOTHING && !s->variants.v[v].real &&
+                         s->variants.v[v].checked >= s->checks;
+
+            if (!forms && !may_replay(s, b, from + l))
+                continue;
             if (v == NOTHING) {
                 double begin = ml_clock();
 
@@ -352,7 +379,7 @@ static void run_variant(ml_SketchForms *s, Batch *b, Variant *v, const uint32_t 
         for (size_t l = 0; l < m; l++)
             d[l] = b->d + (size_t)list[from + l] * s->numbers;
         fill_inputs(s, d, m);
-        ml_form_run(&v->p, s->x, room);
+        ml_form_run(&v->p, m, s->x, room);
         for (size_t l = 0; l < m; l++) {
             float *to = rows + (size_t)begin[list[from + l]] * ML_FEATURES;
 
@@ -396,6 +423,7 @@ void ml_sketch_forms_rows(ml_SketchForms *s, const int64_t *d, size_t n, ml_Form
     b.variant = ML_ARRAY(s->batch, int32_t, n + 1);
     b.n_rows = ML_ARRAY(s->batch, size_t, n + 1);
     b.valid = ML_ARRAY(s->batch, bool, n + 1);
+    b.left = ML_ARRAY(s->batch, bool, n + 1);
     b.real = ML_ARRAY(s->batch, float *, n + 1);
     classify(s, &b);
 
@@ -406,5 +434,5 @@ void ml_sketch_forms_rows(ml_SketchForms *s, const int64_t *d, size_t n, ml_Form
     float *rows = ml_alloc(s->batch, (size_t)begin[n] * ML_FEATURES * sizeof *rows + 16);
 
     run_all(s, &b, begin, rows);
-    *out = (ml_FormBatch){n, rows, begin, b.valid};
+    *out = (ml_FormBatch){n, rows, begin, b.valid, b.left};
 }

@@ -388,6 +388,42 @@ test("tiles keep their product, and the innermost part its limit", function()
     end
 end)
 
+test("the search calls the mutators of its space", function()
+    if not moon.features.llvm then return end
+    local p = moon.workload.conv2d { h = 8, w = 8, ci = 4, co = 8, k = 3, s = 1, p = 1 }
+    for _, with in ipairs { "mutate", "evolve", "greedy" } do
+        local calls = 0
+        local space = moon.tune.space { kind = "llvm", mutators = { { "parallel", 1, { jobs = 16 } },
+            { name = "mine", apply = function(trace, rand, program)
+                calls = calls + 1
+                assert(#trace > 0 and rand(3) < 3 and program)
+            end },
+            { name = "fails", run = function() error("no luck") end } } }
+        local r = moon.tune(p, { space = space, trials = 32, db = ":memory:", with = with, model = "analytic" })
+        assert(#r.records == 32 and calls > 0, with .. " " .. #r.records .. " " .. calls)
+        assert((r.left_out.fails or 0) > 0, with)
+    end
+end)
+
+test("a search tries other places for a block", function()
+    if not moon.features.llvm then return end
+    local p = moon.workload.conv2d { h = 8, w = 8, ci = 4, co = 8, k = 3, s = 1, p = 1 }
+    local space = moon.tune.space { kind = "llvm" }
+    for _, with in ipairs { "mutate", "evolve", "beam" } do
+        local r = moon.tune(p, { space = space, trials = 16, db = ":memory:", with = with, model = "analytic" })
+        local places, n = {}, 0
+        for _, rec in ipairs(r.records) do
+            local t = moon.trace(rec.trace)
+            for k = 1, #t do
+                if t[k].kind == "SampleComputeLocation" and not places[t[k].decision] then
+                    places[t[k].decision], n = true, n + 1
+                end
+            end
+        end
+        assert(#r.records == 16 and n >= 3, with .. " " .. n)
+    end
+end)
+
 -- ---- rules of a person's own
 
 local function with_rule(rule, fn)

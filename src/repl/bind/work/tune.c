@@ -13,10 +13,10 @@
 
 typedef struct BindTuner {
     ml_Tuner *t;
-    size_t told; /* records given so far */
-    lua_State *
-        post; /* where postprocessors run: the list of them is its only value; NULL: none */
-} BindTuner;  /* uservalue 1: the database; 2: the thread of post */
+    size_t told;    /* records given so far */
+    lua_State *own; /* where a space's functions run: {post=, mutate=} of each sketch is its
+                       only value; NULL: there are none */
+} BindTuner;        /* uservalue 1: the database; 2: the thread of own */
 
 /* ---------------------------------------------------------------- searches */
 
@@ -54,14 +54,24 @@ ml_Tuner *ml_lua_take_tuner(lua_State *L, int idx)
     return t;
 }
 
+/* Pushes that function of sketch k; else nothing. */
+static bool push_own(lua_State *L, size_t k, const char *name)
+{
+    luaL_checkstack(L, 10, NULL);
+    lua_rawgeti(L, 1, (lua_Integer)k + 1);
+    if (lua_getfield(L, -1, name) == LUA_TFUNCTION)
+        return true;
+    lua_settop(L, 1);
+    return false;
+}
+
 /* Of the schedule only the function is shown, and only while it runs. */
 static bool run_post(ml_Schedule *s, size_t k, void *user)
 {
-    lua_State *L = ((BindTuner *)user)->post;
+    lua_State *L = ((BindTuner *)user)->own;
     bool ok = true;
 
-    luaL_checkstack(L, 10, NULL);
-    if (lua_rawgeti(L, 1, (lua_Integer)k + 1) == LUA_TFUNCTION) {
+    if (push_own(L, k, "post")) {
         ml_lua_push_schedule(L, ml_schedule_ref(s));
         lua_pushvalue(L, -1);
         lua_insert(L, 2); /* kept, to be closed */
@@ -75,29 +85,48 @@ static bool run_post(ml_Schedule *s, size_t k, void *user)
     return ok;
 }
 
-/* The functions `post` of the sketches in the list at idx, for the tuner on top. */
-static void take_posts(lua_State *L, int idx, BindTuner *o)
+static char *run_mutate(const char *json, size_t k, uint32_t seed, void *user)
 {
+    lua_State *L = ((BindTuner *)user)->own;
+    char *made = NULL;
+
+    if (push_own(L, k, "mutate")) {
+        lua_pushstring(L, json);
+        lua_pushinteger(L, (lua_Integer)seed);
+        if (lua_pcall(L, 2, 1, 0) == LUA_OK && lua_type(L, -1) == LUA_TSTRING)
+            made = strdup(lua_tostring(L, -1));
+    }
+    lua_settop(L, 1);
+    return made;
+}
+
+/* The functions of the sketches in the list at idx, for the tuner on top. */
+static void take_own(lua_State *L, int idx, BindTuner *o, ml_TuneOpts *opts)
+{
+    static const char *const names[] = {"post", "mutate"};
     size_t n = lua_rawlen(L, idx);
-    bool any = false;
+    bool any[2] = {false, false};
 
     lua_createtable(L, (int)n, 0);
     for (size_t k = 1; k <= n; k++) {
         lua_rawgeti(L, idx, (lua_Integer)k);
-        if (lua_getfield(L, -1, "post") == LUA_TFUNCTION)
-            any = true;
-        else {
-            lua_pop(L, 1);
-            lua_pushboolean(L, false);
+        lua_createtable(L, 0, 2);
+        for (size_t m = 0; m < ML_COUNT(names); m++) {
+            any[m] |= lua_getfield(L, -2, names[m]) == LUA_TFUNCTION;
+            lua_setfield(L, -2, names[m]);
         }
         lua_rawseti(L, -3, (lua_Integer)k);
         lua_pop(L, 1);
     }
-    if (any) {
-        o->post = lua_newthread(L);
-        lua_sethook(o->post, NULL, 0, 0); /* Ctrl-C is for the search to see */
+    if (any[0])
+        opts->post = (ml_TunePost){run_post, o};
+    if (any[1])
+        opts->mutate = (ml_TuneMutate){run_mutate, o};
+    if (any[0] || any[1]) {
+        o->own = lua_newthread(L);
+        lua_sethook(o->own, NULL, 0, 0); /* Ctrl-C is for the search to see */
         lua_setiuservalue(L, -3, 2);
-        lua_xmove(L, o->post, 1);
+        lua_xmove(L, o->own, 1);
     } else
         lua_pop(L, 1);
 }
@@ -144,9 +173,7 @@ static int new_tuner(lua_State *L)
     if (opts.mod == NULL)
         opts.mod = ml_module_new(cx, &f, 1, NULL);
     opts.sketches = read_sketches(L, 2, cx, &opts.n_sketches);
-    take_posts(L, 2, o);
-    if (o->post)
-        opts.post = (ml_TunePost){run_post, o};
+    take_own(L, 2, o, &opts);
     bind_options(L, 3, known);
     opts.trials = bind_opt_int(L, 3, "trials", 0);
     opts.seconds = bind_opt_number(L, 3, "seconds", 0);

@@ -50,7 +50,8 @@ static size_t widen(Pool *p, ml_Random *r, uint32_t sketch, const Sampling *s,
                     const int64_t *from, Start *out)
 {
     size_t numbers = p->t->sketches[sketch].n_numbers;
-    size_t ways = s->tile || s->n > WAYS ? WAYS : s->n, n = ways * COMPLETED, got = 0;
+    bool drawn = s->tile || s->place || s->n > WAYS;
+    size_t ways = drawn ? WAYS : s->n, n = ways * COMPLETED, got = 0;
     int64_t *d = ML_ARRAY(p->batch, int64_t, n * numbers + 1);
     uint32_t width = s->tile ? s->n : 1;
 
@@ -59,7 +60,7 @@ static size_t widen(Pool *p, ml_Random *r, uint32_t sketch, const Sampling *s,
 
         for (size_t m = 0; m < numbers; m++)
             v[m] = from && m < s->at ? from[m] : -1;
-        if (!s->tile && s->n <= WAYS)
+        if (!drawn)
             v[s->at] = (int64_t)(k / COMPLETED);
     }
     /* a tile: one draw of each way, and the others begin with it */

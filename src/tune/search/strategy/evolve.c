@@ -21,6 +21,7 @@ enum {
     GENERATIONS = 4,
     CHILDREN = 128, /* of one generation */
     CROSS_PERCENT = 25,
+    MUTANTS = 8,       /* beside these by the mutators of the space */
     RANDOM_EVERY = 20, /* one of so many is picked by chance */
 };
 
@@ -61,8 +62,8 @@ static size_t generation(Pool *p, ml_Random *r)
     size_t n = p->points.n < POPULATION ? p->points.n : POPULATION, fresh = 0;
     const Point **v = ML_ARRAY(p->batch, const Point *, p->points.n + 1);
     double *up_to = ML_ARRAY(p->batch, double, n + 1);
-    int64_t **d = ML_ARRAY(p->batch, int64_t *, p->t->n_sketches + 1);
-    size_t *many = ML_ARRAY(p->batch, size_t, p->t->n_sketches + 1);
+    int64_t **d = ML_ARRAY(p->batch, int64_t *, p->t->most_sketches + 1);
+    size_t *many = ML_ARRAY(p->batch, size_t, p->t->most_sketches + 1);
 
     if (n == 0)
         return 0;
@@ -70,6 +71,8 @@ static size_t generation(Pool *p, ml_Random *r)
     qsort(v, p->points.n, sizeof *v, ml_point_by_mean);
     for (size_t k = 0; k < n; k++)
         up_to[k] = (k ? up_to[k - 1] : 0) + exp2(-2 * (v[k]->mean - v[0]->mean));
+    for (size_t k = 0; k < MUTANTS; k++)
+        fresh += ml_pool_mutate(p, r, parent(v, up_to, n, r), 1);
     for (size_t k = 0; k < CHILDREN; k++) {
         const Point *a = parent(v, up_to, n, r), *b = parent(v, up_to, n, r);
         uint32_t s = a->p.sketch;

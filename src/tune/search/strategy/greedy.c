@@ -7,7 +7,7 @@
 #include "moonloop/tune/search/strategy/pool.h"
 #include "moonloop/tune/search/strategy/vary.h"
 
-enum { FROM = 4, STEPS = 48, DRAWS = 32, SLOW_DRAWS = 4 };
+enum { FROM = 4, STEPS = 48, MUTANTS = 4, DRAWS = 32, SLOW_DRAWS = 4 };
 
 static void draw(Pool *p, ml_Random *r)
 {
@@ -22,6 +22,7 @@ static void step(Pool *p, ml_Random *r, const Point *from)
     size_t n = ml_pool_is_slow(p, from->p.sketch) ? SLOW_DRAWS : STEPS;
     int64_t *d = ML_ARRAY(p->batch, int64_t, n * sk->n_numbers + 1);
 
+    ml_pool_mutate(p, r, from, MUTANTS);
     if (sk->n_samplings == 0)
         return;
     for (size_t k = 0; k < n; k++) {

@@ -1,7 +1,8 @@
 /*
  * mutate - children of what was measured: random ones first, then by turns random ones and
  * children of the fastest: one decision changed (a prime factor moved between two positions
- * of a tile, another index of a choice), or the decisions of two parents of one sketch mixed.
+ * of a tile, another index of a choice, another place), the decisions of two parents of one sketch mixed, or
+ * what the mutators of the space make of one.
  *
  * The n-th proposal draws from a generator of its own, seeded by (seed, n): random ones are
  * the same in every run, children depend on what was measured. Nothing is scored before it
@@ -16,6 +17,7 @@ enum {
     RANDOM_FIRST = 8, /* random ones before evolution, at least */
     RANDOM_EVERY = 5, /* later every so many-th is random */
     CROSS_PERCENT = 15,
+    MUTANT_PERCENT = 50, /* of the children, where the space has mutators: by those */
     ATTEMPTS = 200, /* proposals without a new program before the space counts as used up */
 };
 
@@ -56,6 +58,9 @@ static bool choose_child(ml_Tuner *t, ml_Random *r, Candidate *out)
     const Sketch *sk = &t->sketches[a->c.sketch];
     int64_t *d = ML_ARRAY(t->tmp, int64_t, sk->n_numbers + 1);
 
+    if (t->mutate.fn && ml_random_below(r, 100) < MUTANT_PERCENT &&
+        ml_candidate_mutate(t, r, &a->c, out))
+        return true;
     if (sk->n_samplings == 0)
         return false;
     memcpy(d, a->c.d, sk->n_numbers * sizeof *d);

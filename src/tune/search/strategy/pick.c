@@ -28,7 +28,8 @@ static bool take(Pool *p, Point *q, Made *out)
     q->taken = true;
     if (!ml_candidate_take(p->t, &c, out))
         return false;
-    q->under_way = true;
+    /* a place that is not offered became another: the result is of that one */
+    q->under_way = ml_candidate_key(p->t, &out->c) == q->key;
     out->expected = isfinite(p->best) ? exp2(q->mean) : 0;
     return true;
 }

@@ -20,8 +20,8 @@ static void make_pool(Pool *p, ml_Tuner *t)
 {
     *p = (Pool){
         .t = t, .cx = ml_ctx_new(0), .batch = ml_ctx_new(0), .best = (double)INFINITY};
-    p->forms = ML_ARRAY(t->keep, ml_SketchForms *, t->n_sketches + 1);
-    p->share = ML_ARRAY(t->keep, double, t->n_sketches + 1);
+    p->forms = ML_ARRAY(t->keep, ml_SketchForms *, t->most_sketches + 1);
+    p->share = ML_ARRAY(t->keep, double, t->most_sketches + 1);
     for (size_t k = 0; k < t->n_sketches; k++)
         p->share[k] = 1.0 / (double)t->n_sketches;
     p->draft = ml_model_analytic(t->threads);
@@ -30,7 +30,7 @@ static void make_pool(Pool *p, ml_Tuner *t)
 
 static void free_pool(Pool *p)
 {
-    for (size_t k = 0; k < p->t->n_sketches; k++)
+    for (size_t k = 0; k < p->t->most_sketches; k++)
         ml_sketch_forms_free(p->forms[k]);
     ml_model_close(p->draft);
     ml_ctx_unref(p->batch);
@@ -52,6 +52,7 @@ static ml_SketchForms *forms_of(Pool *p, uint32_t sketch)
         p->forms[sketch] =
             ml_sketch_forms_new(p->t->start, &p->t->sketches[sketch].trace, &target, &none);
         ml_sketch_forms_check(p->forms[sketch], 1);
+        ml_sketch_forms_spare(p->forms[sketch], &p->replays);
     }
     return p->forms[sketch];
 }
@@ -153,6 +154,8 @@ static size_t make_points(Pool *p, uint32_t sketch, const int64_t *d, size_t n, 
         uint32_t n_rows = b.begin[k + 1] - b.begin[k];
         size_t bytes = (size_t)n_rows * ML_FEATURES * sizeof *b.rows;
 
+        if (b.left[k])
+            continue;
         if (!b.valid[k]) {
             ml_seen_add(&p->refused,
                         ml_candidate_key(p->t, &(Candidate){sketch, d + k * numbers, 0}));
@@ -210,6 +213,20 @@ size_t ml_pool_draw(Pool *p, ml_Random *r, uint32_t sketch, size_t n)
 
     n = ml_sketch_forms_draw(forms_of(p, sketch), &state, n, d);
     return ml_pool_add(p, sketch, d, n);
+}
+
+size_t ml_pool_mutate(Pool *p, ml_Random *r, const Point *from, size_t n)
+{
+    const Candidate c = {.sketch = from->p.sketch, .d = from->p.d};
+    size_t fresh = 0;
+
+    for (size_t k = 0; k < n && p->t->mutate.fn; k++) {
+        Candidate child;
+
+        if (ml_candidate_mutate(p->t, r, &c, &child))
+            fresh += ml_pool_add(p, child.sketch, child.d, 1);
+    }
+    return fresh;
 }
 
 void ml_pool_complete(Pool *p, ml_Random *r, uint32_t sketch, int64_t *d, size_t n)
@@ -324,8 +341,16 @@ static void take_news(Pool *p)
         const Candidate *c = &p->news.v[k];
         Point *q = find(p, ml_candidate_key(p->t, c));
 
-        if (q == NULL && make_points(p, c->sketch, c->d, 1, &q) == 0)
-            continue;
+        if (q == NULL) { /* what was measured is always known */
+            size_t left = p->replays;
+
+            p->replays = 1;
+            size_t made = make_points(p, c->sketch, c->d, 1, &q);
+
+            p->replays = left;
+            if (made == 0)
+                continue;
+        }
         q->taken = true;
         q->under_way = false;
         if (q->seconds < 0)
@@ -415,6 +440,7 @@ static void share_out(Pool *p)
 
 void ml_pool_learn(Pool *p)
 {
+    p->replays = p->points.n == 0 ? 4 * (size_t)ML_POOL_REPLAYS : ML_POOL_REPLAYS;
     ml_ctx_unref(p->batch);
     p->batch = ml_ctx_new(0);
     prune(p);

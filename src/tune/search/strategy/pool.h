@@ -16,6 +16,7 @@
 
 enum {
     ML_POOL_MOST = 2048,    /* points; beyond them the worst go */
+    ML_POOL_REPLAYS = 16,   /* of candidates that are thought of, in one batch */
     ML_POOL_MEASURED = 512, /* of these measured: the fastest and the latest */
 };
 
@@ -39,6 +40,7 @@ typedef struct Pool {
     ml_Ctx *cx;    /* points; renewed when the worst go */
     ml_Ctx *batch; /* of one call of next */
     ml_SketchForms **forms;
+    size_t replays;          /* left in this batch */
     ml_Model *model, *draft; /* draft: in the place of one that knows nothing yet */
     ML_VEC(Point *) points;
     ML_VEC(Point *) measured; /* of the points */
@@ -70,6 +72,8 @@ void ml_pool_learn(Pool *p);
 size_t ml_pool_add(Pool *p, uint32_t sketch, const int64_t *d, size_t n);
 /* Adds n random vectors. */
 size_t ml_pool_draw(Pool *p, ml_Random *r, uint32_t sketch, size_t n);
+/* Adds what the space's mutators make of the point in n attempts; how many are new. */
+size_t ml_pool_mutate(Pool *p, ml_Random *r, const Point *from, size_t n);
 /* What is wanted of a vector's children is decided by the caller: numbers below 0 are drawn,
  * tiles that do not fit any more too. */
 void ml_pool_complete(Pool *p, ml_Random *r, uint32_t sketch, int64_t *d, size_t n);

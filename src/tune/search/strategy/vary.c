@@ -1,6 +1,6 @@
 /*
  * vary - vectors of decisions like others: one decision changed (a prime factor moved between
- * two positions of a tile, another index of a choice), or those of two parents mixed. Source:
+ * two positions of a tile, another index of a choice, another place), or those of two parents mixed. Source:
  * auto-scheduler 8.
  */
 #include "moonloop/tune/search/strategy/vary.h"
@@ -55,12 +55,22 @@ static void mutate_tile(ml_Random *r, const Sampling *s, int64_t *d)
     v[to] *= p;
 }
 
+/* Up to two steps further in or out. */
+static void move_place(ml_Random *r, int64_t *at)
+{
+    int64_t by = (int64_t)ml_random_below(r, 2) + 1;
+
+    *at += *at >= by && ml_random_below(r, 2) ? -by : by;
+}
+
 static void change_one(ml_Random *r, const Sketch *sk, int64_t *d)
 {
     const Sampling *s = &sk->s[ml_random_below(r, sk->n_samplings)];
 
     if (s->tile) {
         mutate_tile(r, s, d);
+    } else if (s->place) {
+        move_place(r, &d[s->at]);
     } else if (s->n > 1) {
         int64_t to = (int64_t)ml_random_below(r, s->n - 1);
 
