@@ -252,9 +252,13 @@ function moon.verify(program, opts)
     if type(what) == "string" then what = { what } end
     core.want(what, "table", "verify: what")
     for k in pairs(opts or {}) do
-        if k ~= "what" then core.fail("bad-argument", "no option is named " .. tostring(k)) end
+        if k ~= "what" and k ~= "target" then core.fail("bad-argument", "no option is named " .. tostring(k)) end
     end
-    return core.verify(program, table.unpack(what))
+    local target = opts and opts.target
+    if type(target) == "string" then target = { kind = target } end
+    core.want(target, "table?", "verify: target")
+    if target then core.target_limits(target.kind or "cuda", target.arch) end -- a kind that is unknown is refused
+    return core.verify(program, target, table.unpack(what))
 end
 
 -- ---- errors

@@ -261,6 +261,7 @@ function registry.post_order(given)
         add(list, program, schedules, posts, mutators, given.name or "rules")
         list.made = generator.unique(program, list)
         list.target, list.kind, list.threads = json, kind, opts and opts.threads or target.threads
+        list.device = target.kind ~= "llvm" and (target.name or target.kind) or nil
         return list
     end
 end
@@ -287,7 +288,7 @@ function registry.union(members)
             for _, x in ipairs(part) do list[#list + 1] = x end
             for _, x in ipairs(part.refused or {}) do list.refused[#list.refused + 1] = x end
             for _, x in ipairs(part.warnings or {}) do list.warnings[#list.warnings + 1] = x end
-            list.target, list.threads = part.target, part.threads
+            list.target, list.threads, list.device = part.target, part.threads, list.device or part.device
         end
         list.made = generator.unique(program, list)
         return list

@@ -75,7 +75,7 @@ print(t:rfactor(t:split("k", {8, 8})[1], 0))]])
 
 -- ---- looking and checking
 topic("moon.verify(program [, opts])", "what is wrong with a program, without running it", [[
-A list of findings with code, severity (error, unproved, warning), message and place; empty when nothing is found. opts: what, one or a list of well-formed, regions, threading, memory, out-of-bounds, order (blocks whose instances depend on each other: a warning, not an error), gpu.]],
+A list of findings with code, severity (error, unproved, warning), message and place; empty when nothing is found. opts: what, one or a list of well-formed, regions, threading, memory, out-of-bounds, order (blocks whose instances depend on each other: a warning, not an error), gpu; target: whose limits count ("cuda-sm_80", a table with kind, arch and limits), CUDA's in general without it.]],
     [[print(#moon.verify(s))]])
 topic("moon.check(s [, opts]), moon.check(a, b [, opts])", "compare a version with its start, or two programs, on random inputs", [[
 Gives a table: ok, outside (elements beyond the bound), largest (difference), first_at (where), seed, atol (the bound, :help :check; rtol is 0 unless asked for), bounds (of each output, when there are several); where the bound is above 1 % of the largest value, also vacuous (that bound) and magnitude (that value); blind, a text, where integer inputs have one value only. A difference raises nothing. opts: inputs (random, zeros, ones, iota, adversarial), seed, shape ({n = 127} of symbolic sizes), rtol, atol, exact, limit, func.]],
@@ -166,7 +166,7 @@ moon.tune.rule{name = "twos", apply = function(s, block)
 end}
 moon.tune.rule{name = "twos"}]])
 topic("moon.tune.space{name =, ...}", "a design space of one's own", [[
-By rules: rules, postprocs, mutators (lists of names, of {name, options}, of tables with name and apply), filter (a function of a schedule and a block), target, kind; what is left out is the target's. By a function: schedule, which gives nothing, a schedule or a list. Of others: union, a list of spaces and names. moon.tune takes what is given back, or its name, as the option space; so does :tune --space.]],
+By rules: rules, postprocs, mutators (lists of names, of {name, options}, of tables with name and apply), filter (a function of a schedule and a block), target, kind; what is left out is the target's ("cuda-sm_80", ...: sketches for a GPU, which nothing runs yet). By a function: schedule, which gives nothing, a schedule or a list. Of others: union, a list of spaces and names. moon.tune takes what is given back, or its name, as the option space; so does :tune --space.]],
     [[
 local space = moon.tune.space{schedule = function(s) s:parallel("i") end}
 print(#space.sketches(moon.workload.matmul(8, 8, 8)))]])

@@ -77,6 +77,10 @@ function tune.search(program, opts)
     local id = name_of(program, o)
     program = module_of(program)
     local list, name = sketches_of(program, o)
+    if list.device then
+        core.fail("no-device", ("tune: the space %s makes programs for %s, which nothing here builds or times yet; its "
+            .. "sketches are what its field sketches gives"):format(name, list.device))
+    end
     local db = o.db
     if type(db) == "string" then db = core.db(db) end
     return core.tuner(program, list, { trials = o.trials, seconds = o.seconds, seed = o.seed, threads = o.threads,

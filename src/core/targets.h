@@ -28,6 +28,12 @@ extern const ml_TargetKind ml_target_kinds[];
 extern const size_t ml_n_target_kinds;
 const ml_TargetKind *ml_target_kind(const char *name); /* NULL: unknown */
 
+/* The row of a target (a dict): of its kind, or of its kind and arch together; NULL: the
+ * kind is unknown, or it says none. */
+const ml_TargetKind *ml_target_row(const ml_Value *target);
+/* The architecture of CUDA that a kind is of, 80 of "cuda-sm_80"; 0: it is of none. */
+int ml_target_sm(const ml_TargetKind *kind);
+const char *ml_limit_name(ml_Limit limit);
 /* A limit as the target (a dict, NULL: CUDA) or its kind say; -1: there is none. */
 int64_t ml_target_limit(const ml_Value *target, ml_Limit limit);
 bool ml_is_target_limit(const char *name);

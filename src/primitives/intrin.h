@@ -27,6 +27,9 @@ typedef struct ml_ReducerHead ml_ReducerHead;
 ml_ReducerHead *ml_intrins_reducers(ml_Intrins *t);
 /* All names, sorted, in cx. */
 size_t ml_intrin_names(ml_Ctx *cx, ml_Intrins *t, const char *const **out);
+/* The least architecture of CUDA that has what is built in by that name; 0: it is of no GPU,
+ * -1: it is not built in. */
+int ml_intrin_sm(const char *name);
 /* The one with the nearest name, or NULL. */
 const char *ml_intrin_nearest(ml_Ctx *cx, ml_Intrins *t, const char *name);
 /* The region of a parameter in the root block's reads or writes; NULL: there is none. */

@@ -44,10 +44,6 @@ static void what_is_built_in_computes_what_it_describes(void **state)
             one = ml_func_from(cx, &f[i]);
             m[i] = ml_module_new(cx, &one, 1, NULL);
         }
-        /* How fragments lie is said where they are loaded (tests/lua/warp.lua). */
-        if (in->desc->n_params == 3 &&
-            ml_scope_is_fragment(in->desc->params[0].buffer->scope))
-            continue;
         /* Sums of floats are exact for some values only. */
         bool real = ml_dtype_is_float(in->desc->params[0].buffer->type);
 

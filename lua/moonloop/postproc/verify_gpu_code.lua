@@ -31,13 +31,17 @@ return function(_, target)
             end
             for _, l in ipairs(s:loops(b)) do
                 local info = s:get(l)
-                if info.kind == "vectorized" and info.extent and info.extent * view.bytes > 16 then
-                    return false, ("a vector of %d bytes, at most 16"):format(info.extent * view.bytes)
+                local most = target.limits.max_vector_bytes
+                if most < 0 then most = 16 end
+                if info.kind == "vectorized" and info.extent and info.extent * view.bytes > most then
+                    return false, ("a vector of %d bytes, at most %d"):format(info.extent * view.bytes, most)
                 end
             end
         end
-        for _, finding in ipairs(moon.verify(s:mod(), { what = { "threading", "gpu" } })) do
-            if finding.severity == "error" then return false, finding.message end
+        for _, finding in ipairs(moon.verify(s:mod(), { what = { "threading", "gpu" }, target = target.limits })) do
+            -- what may take more than there is of memory or registers is left to others, though it may be legal
+            local limit = finding.code == "memory-limit" or finding.code == "launch-limit"
+            if finding.severity == "error" or limit then return false, finding.message end
         end
         return true
     end

@@ -1,7 +1,7 @@
 -- kinds - which rules, postprocessors and mutators a target has, where nobody says otherwise.
 --
--- A target is a table of facts: of a CPU what core.tune_target tells; of a GPU arch, max_threads, warp, shared
--- (bytes a block), and async, whether copies go on in the background. Source: auto-scheduler 4.
+-- A target is a table of facts: of a CPU what core.tune_target tells; of a GPU arch, max_threads, warp, limits (as the
+-- table of targets has them), and async, whether copies go on in the background. Source: auto-scheduler 4.
 local _, core = ...
 
 local kinds = {}
@@ -34,10 +34,17 @@ function kinds.complete(target)
     local t = {}
     for k, v in pairs(target) do t[k] = v end
     t.kind = t.kind or "llvm"
-    if t.kind == "cuda" then
-        t.max_threads = t.max_threads or t.max_threads_per_block or 1024
-        t.warp = t.warp or t.thread_warp_size or 32
-        t.shared = t.shared or t.max_shared_memory_per_block or 49152
+    if t.kind:find("^cuda") then
+        local row = core.target_limits(t.kind, t.arch)
+        t.name = row.name == "cuda" and t.arch and "cuda-" .. t.arch or row.name
+        t.limits = { kind = row.name } -- as moon.verify takes it
+        for k, v in pairs(row) do
+            if k:find("^max_") or k == "thread_warp_size" then t.limits[k] = target[k] or v end
+        end
+        t.kind, t.arch = "cuda", t.arch or row.arch or row.name == "cuda-sim" and "sm_90" or nil
+        t.max_threads = t.max_threads or t.limits.max_threads_per_block
+        t.warp = t.warp or t.limits.thread_warp_size
+        t.limits.max_threads_per_block, t.limits.thread_warp_size = t.max_threads, t.warp
         local sm = generation(t.arch)
         t.async = sm ~= nil and sm >= 80
         t.keys = t.keys or { "cuda", "gpu" }

@@ -6,7 +6,7 @@
  * of r x c is the tile in row f // (row length / c) of tiles, so that an access of an
  * element and a call for the warp agree. Each call becomes a nest of plain stores over the
  * memory itself; which element a lane holds is not modelled. A product takes its sizes from
- * the loads and fills before it. Source: lowering-and-codegen 9.4.
+ * the loads before it, or from its views. Source: lowering-and-codegen 9.4.
  */
 #include "moonloop/codegen/interp/code.h"
 
@@ -250,6 +250,33 @@ static bool fill(ml_Gen *g, const ml_Expr *e)
     return true;
 }
 
+/* Sizes of a product whose operands nobody loaded as fragments: those of the views that it is
+ * given, where the block says how b lies. */
+static const Shape *shape_of_views(ml_Gen *g, const ml_Expr *e)
+{
+    const ml_Buffer *v[2];
+    int64_t d[4];
+
+    for (size_t k = 0; k < 2; k++) {
+        const ml_Expr *data = e->args[2 + 2 * k];
+
+        v[k] = data->kind == ML_EXPR_VAR ? ml_map_get(g->by_data, data->as.var->uid) : NULL;
+        for (size_t i = 0; i < 2; i++) {
+            if (!v[k] || v[k]->rank != 2 || !ml_is_const_int(v[k]->shape[i]))
+                return NULL;
+            d[2 * k + i] = v[k]->shape[i]->as.i;
+        }
+    }
+    const ml_Value *how = g->n_blocks ? ml_dict_get(g->blocks[g->n_blocks - 1]->annotations,
+                                                    "matrix_b_layout")
+                                      : NULL;
+    Shape *s = ML_NEW(g->cx, Shape);
+    bool trans = how && how->kind == ML_VAL_STRING && ml_streq(how->as.s, "col_major");
+
+    *s = (Shape){d[0], d[trans ? 2 : 3], d[1], true, trans};
+    return d[trans ? 3 : 2] == s->k ? s : NULL;
+}
+
 /* d, number, a, number, b, number, c, number: d = a b + c, each sum in the type of d */
 static bool product(ml_Gen *g, const ml_Expr *e)
 {
@@ -261,8 +288,10 @@ static bool product(ml_Gen *g, const ml_Expr *e)
         b[k] = owner(g, e->args[2 * k]);
         s[k] = b[k] ? ml_map_get(g->fragments, b[k]->uid) : NULL;
     }
-    if (!b[0] || !b[3] || !s[1] || !s[2] || s[1]->m != s[2]->m || s[1]->n != s[2]->n ||
-        s[1]->k != s[2]->k || !s[2]->is_b)
+    if (!s[1] || !s[2])
+        s[1] = s[2] = shape_of_views(g, e);
+    if (!b[0] || !b[1] || !b[2] || !b[3] || !s[1] || s[1]->m != s[2]->m ||
+        s[1]->n != s[2]->n || s[1]->k != s[2]->k || !s[2]->is_b)
         return false;
     for (size_t k = 0; k < 4; k++) {
         Shape of = *s[2];

@@ -233,6 +233,14 @@ size_t ml_intrin_names(ml_Ctx *cx, ml_Intrins *t, const char *const **out)
     return at;
 }
 
+int ml_intrin_sm(const char *name)
+{
+    for (size_t k = 0; k < ml_n_built_in(); k++)
+        if (ml_streq(ml_built_in(k)->name, name))
+            return ml_built_in(k)->sm;
+    return -1;
+}
+
 const char *ml_intrin_nearest(ml_Ctx *cx, ml_Intrins *t, const char *name)
 {
     const char *const *names;

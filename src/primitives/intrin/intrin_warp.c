@@ -28,7 +28,8 @@ static void parameter(ml_Text *t, Operand o)
 
 /* A function over the operands, the last of which is written, up to its accesses; reads: the
  * operands before it, and with `sum` it too. */
-static void head(ml_Text *t, const char *name, const Operand *o, size_t n, bool sum)
+static void head(ml_Text *t, const char *name, const Operand *o, size_t n, bool sum,
+                 bool trans)
 {
     ml_text_fmt(t, "    @T.prim_func\n    def %s(", name);
     for (size_t k = 0; k < n; k++)
@@ -49,7 +50,8 @@ static void head(ml_Text *t, const char *name, const Operand *o, size_t n, bool 
     ml_text_fmt(t, ")\n            T.writes(%c[0:%d, 0:%d])\n", o[n - 1].letter - 'a' + 'A',
                 o[n - 1].rows, o[n - 1].cols);
     if (*name == 'i')
-        ml_text_add(t, "            T.block_attr({\"warp_execution\": 1})\n");
+        ml_text_fmt(t, "            T.block_attr({\"warp_execution\": 1%s})\n",
+                    sum && trans ? ", \"matrix_b_layout\": \"col_major\"" : "");
 }
 
 static void begin(ml_Text *t)
@@ -108,10 +110,10 @@ static void warp_load(ml_Text *t, const ml_BuiltIn *in)
     };
 
     begin(t);
-    head(t, "desc", o, 2, false);
+    head(t, "desc", o, 2, false, in->trans);
     grid(t, o[0].rows, o[0].cols, "load");
     ml_text_add(t, "A[vi, vj]\n");
-    head(t, "impl", o, 2, false);
+    head(t, "impl", o, 2, false, in->trans);
     for (int k = 0; k < times_r * times_c; k++) {
         int r = k / times_c, c = k % times_c;
 
@@ -128,10 +130,10 @@ static void warp_fill(ml_Text *t, const ml_BuiltIn *in)
     const Operand o[1] = {{'c', in->m, in->n, in->c, in->c_scope, in->n}};
 
     begin(t);
-    head(t, "desc", o, 1, false);
+    head(t, "desc", o, 1, false, in->trans);
     grid(t, in->m, in->n, "init");
     ml_text_fmt(t, "T.%s(0)\n", in->c);
-    head(t, "impl", o, 1, false);
+    head(t, "impl", o, 1, false, in->trans);
     ml_text_fmt(t, "            T.evaluate(T.tvm_fill_fragment(C.data, %d, %d, %d, ", in->m,
                 in->n, in->k);
     number(t, &o[0], in->m, in->n, 0, 0);
@@ -144,10 +146,10 @@ static void warp_store(ml_Text *t, const ml_BuiltIn *in)
                           {'c', in->m, in->n, in->c, in->c_scope, in->n}};
 
     begin(t);
-    head(t, "desc", o, 2, false);
+    head(t, "desc", o, 2, false, in->trans);
     grid(t, in->m, in->n, "store");
     ml_text_add(t, "A[vi, vj]\n");
-    head(t, "impl", o, 2, false);
+    head(t, "impl", o, 2, false, in->trans);
     ml_text_fmt(t, "            T.evaluate(T.tvm_store_matrix_sync(A.data, %d, %d, %d, ",
                 in->m, in->n, in->k);
     number(t, &o[0], in->m, in->n, 0, 0);
@@ -181,7 +183,7 @@ static void warp_product(ml_Text *t, const ml_BuiltIn *in)
     static const int ORDER[] = {2, 0, 1, 2};
 
     begin(t);
-    head(t, "desc", o, 3, true);
+    head(t, "desc", o, 3, true, in->trans);
     ml_text_fmt(t,
                 "            for i, j, k in T.grid(%d, %d, %d):\n"
                 "                with T.block(\"update\"):\n"
@@ -190,7 +192,7 @@ static void warp_product(ml_Text *t, const ml_BuiltIn *in)
                 in->m, in->n, in->k);
     factor(t, in, "A[vi, vk]", " * ");
     factor(t, in, in->trans ? "B[vj, vk]" : "B[vk, vj]", "\n");
-    head(t, "impl", o, 3, true);
+    head(t, "impl", o, 3, true, in->trans);
     ml_text_add(t, "            T.evaluate(T.tvm_mma_sync(");
     for (size_t k = 0; k < ML_COUNT(ORDER); k++) {
         const Operand *x = &o[ORDER[k]];

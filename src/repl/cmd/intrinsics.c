@@ -3,6 +3,8 @@
  * Source: interaction 4, auto-scheduler 9.
  */
 #include "moonloop/core/json/data.h"
+#include "moonloop/core/targets.h"
+#include "moonloop/primitives/intrin.h"
 #include "moonloop/primitives/intrin/intrin_map.h"
 #include "moonloop/primitives/schedule/schedule_impl.h"
 #include "moonloop/work/fact/fact.h"
@@ -26,7 +28,8 @@ typedef struct Look {
     ml_Session *ss;
     ml_Ctx *cx;
     ml_Handle block;
-    const char *name; /* of the block */
+    const char *name;            /* of the block */
+    const ml_TargetKind *target; /* NULL: what there is on any */
     ml_Text out;
     size_t n;
 } Look;
@@ -75,6 +78,16 @@ static bool main_block(ml_Schedule *s, ml_Handle *out)
     return best != NULL;
 }
 
+/* What a person registered is of every target. */
+static bool has(const ml_TargetKind *target, const char *intrin)
+{
+    int sm = target ? ml_intrin_sm(intrin) : -1, most = ml_target_sm(target);
+
+    if (sm < 0)
+        return true;
+    return target->pipeline == ML_PIPE_GPU ? sm > 0 && (most == 0 || sm <= most) : sm == 0;
+}
+
 static bool look(Look *l, const char *intrin)
 {
     ml_Schedule *s = l->ss->focus;
@@ -84,6 +97,12 @@ static bool look(Look *l, const char *intrin)
     ml_IntrinMaps m;
 
     for (size_t k = 0; k < n; k++) {
+        if (!has(l->target, names[k])) {
+            if (intrin)
+                return ml_session_error(l->ss, ML_E_NO_TARGET, "%s has no %s",
+                                        l->target->name, intrin);
+            continue;
+        }
         if (!ml_intrin_maps(s, l->block, names[k], l->cx, &m))
             return ml_session_schedule_error(l->ss, s);
         if (m.n)
@@ -93,29 +112,58 @@ static bool look(Look *l, const char *intrin)
     }
     if (!intrin && l->n == 0)
         ml_text_fmt(&l->out,
-                    "block %s computes what no intrinsic describes; :intrinsics %s "
+                    "block %s computes what no intrinsic%s%s describes; :intrinsics %s "
                     "NAME tells why\n",
-                    l->name, l->name);
+                    l->name, l->target ? " of " : "", l->target ? l->target->name : "",
+                    l->name);
+    return true;
+}
+
+/* Takes --target and its value out of the words. */
+static bool read_target(Look *l, const ml_Words *w, const char **rest, size_t *n)
+{
+    *n = 0;
+    for (size_t k = 0; k < w->n; k++) {
+        if (!ml_streq(w->v[k], "--target")) {
+            if (*n < 2)
+                rest[*n] = w->v[k];
+            ++*n;
+            continue;
+        }
+        const char *name = k + 1 < w->n ? w->v[++k] : "";
+
+        l->target = ml_target_kind(name);
+        if (!l->target)
+            return ml_session_error(l->ss, ML_E_NO_TARGET,
+                                    "no target is named '%s': llvm, cuda, cuda-sm_75, "
+                                    "cuda-sm_80, ... are",
+                                    name);
+    }
     return true;
 }
 
 bool cmd_intrinsics(ml_Session *ss, const ml_Words *w)
 {
     Look l = {.ss = ss};
+    const char *v[2];
+    size_t n;
     bool ok = true;
 
-    if (w->n > 2)
-        return ml_session_error(ss, ML_E_BAD_ARGUMENT, ":intrinsics [BLOCK] [NAME]");
-    if (w->n > 0 ? !ml_resolve(ss->focus, w->v[0], ML_H_BLOCK, &l.block)
-                 : !main_block(ss->focus, &l.block)) {
-        if (w->n > 0)
+    if (!read_target(&l, w, v, &n))
+        return false;
+    if (n > 2)
+        return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                ":intrinsics [BLOCK] [NAME] [--target T]");
+    if (n > 0 ? !ml_resolve(ss->focus, v[0], ML_H_BLOCK, &l.block)
+              : !main_block(ss->focus, &l.block)) {
+        if (n > 0)
             return ml_session_schedule_error(ss, ss->focus);
         ml_page_prose(ss, "no blocks\n");
         return true;
     }
     l.cx = ml_ctx_new(0);
     l.name = ml_strdup(l.cx, ml_str(ml_name_of(ss->focus, l.block.uid)));
-    ok = look(&l, w->n > 1 ? w->v[1] : NULL);
+    ok = look(&l, n > 1 ? v[1] : NULL);
     if (ok)
         ml_page_prose(ss, ml_text_z(&l.out));
     ml_text_free(&l.out);

@@ -282,8 +282,12 @@ static void tell_result(const Show *sh, const ml_TuneStatus *s, ml_TuneState sta
 
 /* ---------------------------------------------------------------- :tune */
 
+static bool is_target_for_host(ml_Session *ss, const char *name);
+
 static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
 {
+    const char *target = NULL;
+
     *a = (ml_TuneAsk){.seed = ml_setting_int(&ss->set, ML_SET_seed),
                       .threads = ml_engine_threads(ml_host_engine(ss->host))};
     const ml_Option OPTIONS[] = {
@@ -294,6 +298,7 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
          "--seconds takes a number above 0"},
         {"--db", ML_OPTION_TEXT, &a->db, 0, 0, "--db takes a file"},
         {"--space", ML_OPTION_TEXT, &a->space, 0, 0, "--space takes the name of one"},
+        {"--target", ML_OPTION_TEXT, &target, 0, 0, "--target takes the name of one"},
         {"--fresh", ML_OPTION_FLAG, &a->fresh, 0, 0, NULL},
         {"--with", ML_OPTION_TEXT, &a->with, 0, 0, "--with takes a strategy: :help tune"},
         {"--model", ML_OPTION_TEXT, &a->model, 0, 0,
@@ -304,8 +309,10 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
     _Static_assert(ML_TUNE_MAX_TRIALS == 1000000, "the refusal says so");
     return ml_read_options(ss, w,
                            ":tune knows --trials, --seed, --seconds, --fresh, --db, "
-                           "--space, --with, --model, --compare, --all and --background",
+                           "--space, --target, --with, --model, --compare, --all and "
+                           "--background",
                            OPTIONS, ML_COUNT(OPTIONS)) &&
+           is_target_for_host(ss, target) &&
            (a->compare || a->with == NULL || strchr(a->with, ',') == NULL ||
             ml_session_error(ss, ML_E_BAD_ARGUMENT,
                              "--with takes one strategy, several with --compare"));
@@ -320,8 +327,38 @@ static const ml_Func *start_of(ml_Session *ss)
     return f && m ? ml_module_find(m, f->name) : NULL;
 }
 
+/* Nothing builds or times programs for that target yet: what does work. */
+static bool no_runner(ml_Session *ss, const char *who, const char *kind)
+{
+    return ml_session_error(
+        ss, ML_E_NO_DEVICE,
+        "%s target is %s, and nothing here builds or times programs for it yet; "
+        "moon.tune.space{target = \"%s\"}.sketches(schedule()) makes the sketches that a "
+        "search would start from, :intrinsics --target %s shows what a block maps to",
+        who, kind, kind, kind);
+}
+
+/* --target: of a search it is this machine. */
+static bool is_target_for_host(ml_Session *ss, const char *name)
+{
+    const ml_TargetKind *kind =
+        name && !ml_streq(name, "native") ? ml_target_kind(name) : NULL;
+
+    if (!name || ml_streq(name, "native") || (kind && kind->backend))
+        return true;
+    if (kind)
+        return no_runner(ss, "the", kind->name);
+    return ml_session_error(ss, ML_E_NO_TARGET,
+                            "no target is named '%s': a search is for llvm, this machine",
+                            name);
+}
+
 static bool is_for_host(ml_Session *ss)
 {
+    const ml_TargetKind *said = ml_target_row(ml_schedule_opts(ss->focus)->target);
+
+    if (said && !said->backend)
+        return no_runner(ss, "the schedule's", said->name);
     ml_Ctx *cx = ml_ctx_new(0);
     const ml_Func *start = start_of(ss);
     const char *foreign = ml_work_foreign(cx, ss->focus);

@@ -13,6 +13,7 @@
 typedef struct Size {
     const ml_Buffer *buffer;
     int rank;
+    bool dynamic; /* its scope is shared.dyn: the block asks for it when it is launched */
     bool known;
     int64_t least, most;
 } Size;
@@ -87,7 +88,7 @@ static void add_regions(ml_ThreadCheck *t, const ml_Block *b, const ml_Region *v
 static Size size_of(ml_ThreadCheck *t, const ml_Buffer *buf, ml_Uid lca, int rank)
 {
     int64_t bytes = (int64_t)ml_dtype_bytes(buf->type), whole = ml_buffer_const_size(buf);
-    Size s = {buf, rank, true, 0, bytes};
+    Size s = {buf, rank, ml_streq(buf->scope.name, "shared.dyn"), true, 0, bytes};
     Used u = {ML_ARRAY(t->cx, ml_Interval, buf->rank + 1u), 0};
     const ml_Stmt *node = ml_index_node(t->p.index, lca);
     ml_StmtVec blocks = {0};
@@ -124,16 +125,18 @@ static void over(ml_ThreadCheck *t, const ml_Kernel *k, ml_Severity severity,
             ML_TEXT(ml_format(t->cx, "%" PRId64, limit)), ML_LOOP(k->root));
 }
 
-static void check_memory(ml_ThreadCheck *t, const ml_Kernel *k, const Sizes *sizes,
-                         int rank, const char *what, int64_t limit)
+static void check_memory(ml_ThreadCheck *t, const ml_Kernel *k, const Sizes *all, int rank,
+                         bool dynamic, const char *what, int64_t limit)
 {
+    Sizes part = {0}, *sizes = &part;
     int64_t total = 0, least = 0;
     const char *unknown = NULL;
     ml_StmtVec blocks = {0};
 
+    for (size_t j = 0; j < all->n; j++)
+        if (all->v[j].rank == rank && (dynamic || !all->v[j].dynamic))
+            ml_push(t->cx, sizes, all->v[j]);
     for (size_t j = 0; j < sizes->n; j++) {
-        if (sizes->v[j].rank != rank)
-            continue;
         if (!sizes->v[j].known)
             unknown = sizes->v[j].buffer->name;
         else if (__builtin_add_overflow(total, sizes->v[j].most, &total))
@@ -147,8 +150,7 @@ static void check_memory(ml_ThreadCheck *t, const ml_Kernel *k, const Sizes *siz
         int64_t here = 0;
 
         for (size_t j = 0; j < sizes->n; j++)
-            if (sizes->v[j].rank == rank &&
-                (ml_read_of(b, sizes->v[j].buffer) || ml_write_of(b, sizes->v[j].buffer)) &&
+            if ((ml_read_of(b, sizes->v[j].buffer) || ml_write_of(b, sizes->v[j].buffer)) &&
                 __builtin_add_overflow(here, sizes->v[j].least, &here))
                 here = INT64_MAX;
         least = here > least ? here : least;
@@ -162,6 +164,66 @@ static void check_memory(ml_ThreadCheck *t, const ml_Kernel *k, const Sizes *siz
         over(t, k, ML_SEV_UNPROVED, what, ml_format(t->cx, "up to %" PRId64, total), limit);
 }
 
+static bool has_dynamic(const Sizes *s)
+{
+    for (size_t k = 0; k < s->n; k++)
+        if (s->v[k].dynamic)
+            return true;
+    return false;
+}
+
+/* Threads of a block of the kernel; -1: not a number. */
+static int64_t threads_of(const ml_Kernel *k, int64_t warp)
+{
+    int64_t axis[3] = {0, 0, 0}, all = 1;
+
+    for (size_t j = 0; j < k->loops.n; j++) {
+        const ml_For *f = k->loops.v[j];
+        int64_t n = ml_literal_extent(f->extent);
+
+        if (f->thread.axis != ML_AXIS_THREAD || f->thread.dim > ML_DIM_Z)
+            continue;
+        if (n < 1)
+            return -1;
+        axis[f->thread.dim] = n > axis[f->thread.dim] ? n : axis[f->thread.dim];
+    }
+    for (size_t d = 0; d < 3; d++)
+        all = mul(all, axis[d] ? axis[d] : d == 0 ? warp : 1);
+    return all;
+}
+
+/* What a thread keeps in registers, its part of the fragments of its warp included. More
+ * than there is is kept in memory: slow, but no error. */
+static void check_registers(ml_ThreadCheck *t, const ml_Kernel *k, const Sizes *sizes)
+{
+    int64_t warp = ml_target_limit(t->target, ML_LIMIT_thread_warp_size), own = 0, block;
+    int64_t most = ml_target_limit(t->target, ML_LIMIT_max_registers_per_thread),
+            all = ml_target_limit(t->target, ML_LIMIT_max_registers_per_block);
+    bool fragments = false;
+
+    if (most < 0 && all < 0)
+        return;
+    for (size_t j = 0; j < sizes->n; j++) {
+        const Size *s = &sizes->v[j];
+
+        if (s->rank == ML_SCOPE_SHARED || !s->known)
+            continue;
+        bool fragment = s->rank != ML_SCOPE_LOCAL;
+
+        fragments |= fragment;
+        own += (s->most / (fragment ? warp : 1) + 3) / 4;
+    }
+    block = mul(own, threads_of(k, fragments ? warp : 1));
+    bool one = most >= 0 && own > most;
+
+    if (!one && !(all >= 0 && block > all))
+        return;
+    ml_find(&t->find, ML_SEV_UNPROVED, ML_E_LAUNCH_LIMIT,
+            ML_TEXT(one ? "the registers of a thread" : "the registers of a block"),
+            ML_TEXT(ml_format(t->cx, "up to %" PRId64, one ? own : block)),
+            ML_TEXT(ml_format(t->cx, "%" PRId64, one ? most : all)), ML_LOOP(k->root));
+}
+
 /* Buffers that live in the kernel, with their sizes. */
 static void collect(ml_ThreadCheck *t, const ml_Kernel *kernel, const ml_Block *b,
                     Sizes *out)
@@ -170,7 +232,8 @@ static void collect(ml_ThreadCheck *t, const ml_Kernel *kernel, const ml_Block *
         const ml_Buffer *buf = b->allocs[k];
         int8_t rank = buf->scope.rank;
 
-        if (rank != ML_SCOPE_SHARED && rank != ML_SCOPE_LOCAL)
+        if (rank != ML_SCOPE_SHARED && rank != ML_SCOPE_LOCAL &&
+            !ml_scope_is_fragment(buf->scope))
             continue;
         ml_Uid lca = ml_buffer_lca(t->cx, t->p, t->find.func, buf),
                root = kernel->root->var->uid;
@@ -249,6 +312,8 @@ static void wide_stmt(const ml_Stmt *s, bool in_init, void *user)
 void ml_check_resources(ml_ThreadCheck *t)
 {
     int64_t shared = ml_target_limit(t->target, ML_LIMIT_max_shared_memory_per_block);
+    int64_t asked =
+        ml_target_limit(t->target, ML_LIMIT_max_dynamic_shared_memory_per_block);
     int64_t local = ml_target_limit(t->target, ML_LIMIT_max_local_memory_per_block);
     int64_t vector = ml_target_limit(t->target, ML_LIMIT_max_vector_bytes);
     int64_t kernels = ml_target_limit(t->target, ML_LIMIT_max_kernels);
@@ -264,9 +329,15 @@ void ml_check_resources(ml_ThreadCheck *t)
 
         for (size_t b = 0; b < blocks.n; b++)
             collect(t, &t->kernels.v[k], ml_as_block(blocks.v[b]), &sizes);
-        check_memory(t, &t->kernels.v[k], &sizes, ML_SCOPE_SHARED, "shared", shared);
+        const ml_Kernel *at = &t->kernels.v[k];
+
+        check_memory(t, at, &sizes, ML_SCOPE_SHARED, false, "shared", shared);
+        if (has_dynamic(&sizes))
+            check_memory(t, at, &sizes, ML_SCOPE_SHARED, true, "shared",
+                         asked > shared ? asked : shared);
         if (local >= 0)
-            check_memory(t, &t->kernels.v[k], &sizes, ML_SCOPE_LOCAL, "local", local);
+            check_memory(t, at, &sizes, ML_SCOPE_LOCAL, false, "local", local);
+        check_registers(t, at, &sizes);
     }
     if (kernels >= 0 && (uint64_t)kernels < t->kernels.n)
         ml_find(&t->find, ML_SEV_ERROR, ML_E_LAUNCH_LIMIT, ML_TEXT("the number of kernels"),

@@ -112,6 +112,28 @@ test("what no tensor core computes has no sketch for one", function()
     assert(products(sketches(workload.depthwise { h = 8, w = 8, c = 16, k = 3, s = 1, p = 1, dtype = "f16.acc32" })) == "")
 end)
 
+test("limits are those of the architecture", function()
+    local p, dropped = matmul(256, 256, 128, "f16.acc32"), {}
+    for _, arch in ipairs { "sm_75", "sm_80" } do
+        local kept = 0
+        dropped[arch] = 0
+        for _, sketch in ipairs(sketches(p, arch)) do
+            for seed = 1, (product_of(sketch) or ""):find("^wmma") and 30 or 0 do
+                local s, why = candidate(p, sketch, seed)
+                kept = kept + (s and 1 or 0)
+                if why and why:find("shared memory", 1, true) then dropped[arch] = dropped[arch] + 1 end
+                for _, f in ipairs(s and moon.verify(s, { what = { "threading", "gpu" }, target = "cuda-" .. arch }) or {}) do
+                    assert(f.severity ~= "error" and f.code ~= "memory-limit", f.message)
+                end
+            end
+        end
+        assert(kept > 0, arch)
+    end
+    assert(dropped.sm_75 > dropped.sm_80, ("%d and %d are dropped"):format(dropped.sm_75, dropped.sm_80))
+    local ok, e = pcall(moon.verify, p, { target = "cuda-sm_77" })
+    assert(not ok and e.code == "no-target" and e.message:find("cuda-sm_80", 1, true), tostring(e))
+end)
+
 test("options that cannot be are refused by name", function()
     local p = matmul(32, 32, 32, "f16.acc32")
     local function refused(text, opts)

@@ -246,7 +246,8 @@ static void push_finding(lua_State *L, const BindProgram *p, const ml_Finding *f
     lua_remove(L, -2);
 }
 
-/* verify(program, what...): `what` are the names of the parts */
+/* verify(program, target, what...): `what` are the names of the parts; target: a table, nil: CUDA
+ * in general */
 static int verify(lua_State *L)
 {
     int n = lua_gettop(L);
@@ -255,7 +256,7 @@ static int verify(lua_State *L)
     bool gpu = false, threads = false;
 
     luaL_checkstack(L, 10, NULL);
-    for (int k = 2; k <= n; k++)
+    for (int k = 3; k <= n; k++)
         gpu |= ml_streq(bind_string(L, k, "what"), "gpu");
     ml_Ctx **box = bind_context_box(L);
 
@@ -268,8 +269,9 @@ static int verify(lua_State *L)
 
     ml_error_clear(cx);
     ml_Program prog = {p.m, sound ? ml_index_build(cx, p.m) : NULL};
+    const ml_Value *target = lua_isnil(L, 2) ? NULL : bind_read_value(L, 2, cx);
 
-    for (int k = 2; k <= n && sound; k++) {
+    for (int k = 3; k <= n && sound; k++) {
         const char *what = bind_string(L, k, "what");
 
         if (ml_streq(what, "regions"))
@@ -277,7 +279,7 @@ static int verify(lua_State *L)
         else if (ml_streq(what, "threading") || ml_streq(what, "memory") ||
                  ml_streq(what, "gpu")) {
             if (!threads) /* one pass finds all of these */
-                ml_verify_threads(cx, prog, NULL, gpu, &all);
+                ml_verify_threads(cx, prog, target, gpu, &all);
             threads = true;
         } else if (ml_streq(what, "out-of-bounds"))
             ml_verify_bounds(cx, prog, &all);

@@ -260,9 +260,47 @@ static int block_body(lua_State *L)
     return 1;
 }
 
+/* target_limits(kind [, arch]): what the table of targets says of it: name, backend (whether
+ * there is one), gpu, arch, and each limit by its name; -1: there is none */
+static int target_limits(lua_State *L)
+{
+    const char *kind = bind_string(L, 1, "target: kind"),
+               *arch = bind_opt_string(L, 2, "target: arch", NULL);
+
+    lua_settop(L, 2);
+    ml_Ctx *cx = bind_scratch(L); /* 3 */
+    const ml_Value *t = ml_dict_with(cx, NULL, "kind", ml_val_string(cx, ml_str(kind)));
+
+    if (arch)
+        t = ml_dict_with(cx, t, "arch", ml_val_string(cx, ml_str(arch)));
+    const ml_TargetKind *row = ml_target_row(t);
+
+    if (!row) {
+        ml_Text names = {0};
+
+        for (size_t k = 0; k < ml_n_target_kinds; k++)
+            ml_text_fmt(&names, "%s%s", k ? ", " : "", ml_target_kinds[k].name);
+        const char *all = ml_strdup(cx, ml_str(ml_text_z(&names)));
+
+        ml_text_free(&names);
+        return ml_lua_fail(L, ML_E_NO_TARGET, "no target is named %s: %s are", kind, all);
+    }
+    lua_newtable(L);
+    bind_set_string(L, "name", row->name);
+    bind_set_bool(L, "backend", row->backend != NULL);
+    bind_set_bool(L, "gpu", row->pipeline == ML_PIPE_GPU);
+    if (ml_target_sm(row))
+        bind_set_string(L, "arch", ml_format(cx, "sm_%d", ml_target_sm(row)));
+    for (int k = 0; k < ML_LIMITS; k++)
+        bind_set_int(L, ml_limit_name((ml_Limit)k), ml_target_limit(t, (ml_Limit)k));
+    bind_scratch_done(L, 3);
+    return 1;
+}
+
 int bind_rule_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {{"block_body", block_body}, {NULL, NULL}};
+    static const luaL_Reg fns[] = {
+        {"block_body", block_body}, {"target_limits", target_limits}, {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;

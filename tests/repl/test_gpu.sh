@@ -1,0 +1,36 @@
+#!/bin/bash
+# Targets that nothing runs yet: what a search says of them, and what works without running.
+# Source: interaction 4; auto-scheduler 4, 9, 10.
+. tests/repl/session.sh
+flags=(--no-init)
+export XDG_DATA_HOME=$TMPDIR/data MOONLOOP_THREADS=1
+half='s = schedule(workload.matmul{m = 32, n = 32, k = 32, dtype = "f16.acc32"})'
+
+typed "$half" ':tune --target cuda-sm_80' && [ "$status" = 3 ] && has err 'the target is cuda-sm_80' &&
+    has err 'nothing here builds or times programs for it yet' && has err 'moon.tune.space{target = "cuda-sm_80"}' &&
+    grep -q 'no-device' err
+verdict 'a search for a GPU says that nothing runs it, and what works'
+typed "$half" ':tune --target cuda-sm_77' && [ "$status" = 3 ] && has err "no target is named 'cuda-sm_77'"
+verdict 'a target that is none is refused'
+typed 's = schedule(workload.matmul(16, 16, 16), {target = {kind = "cuda", arch = "sm_90a"}})' ':tune --trials 2'
+[ "$status" = 3 ] && has err "the schedule's target is cuda-sm_90"
+verdict "a schedule's architecture is named"
+typed 'moon.tune(workload.matmul(16, 16, 16), {space = moon.tune.space{target = "cuda-sm_80"}})'
+grep -q 'no-device' err && has err 'programs for cuda-sm_80'
+verdict 'a space for a GPU is not searched'
+typed 'print(#moon.tune.space{target = "cuda-sm_80"}.sketches(workload.matmul{m = 32, n = 32, k = 32, dtype = "f16.acc32"}))'
+[ "$status" = 0 ] && [ "$(cat out)" = 6 ]
+verdict 'its sketches are made'
+
+typed "$half" ':intrinsics --target cuda-sm_75'
+[ "$status" = 0 ] && has out 'wmma_sync_16x16x16_f16f16f32' && has out 'mma_sync_m16n8k8_f16f16f32'
+verdict 'what a block maps to on a GPU'
+typed 's = schedule(workload.matmul{m = 32, n = 32, k = 32, dtype = "bf16.acc32"})' ':intrinsics --target cuda-sm_75'
+[ "$status" = 0 ] && ! grep -q '^wmma' out && has out 'no intrinsic of cuda-sm_75 describes'
+verdict 'what an older GPU has not is not shown'
+typed "$half" ':intrinsics C wmma_sync_16x16x16_f16f16f32 --target llvm' && [ "$status" = 3 ] &&
+    has err 'llvm has no wmma_sync_16x16x16_f16f16f32'
+verdict 'an intrinsic of another target is refused by its name'
+typed "$half" 's:map_to_intrinsic("C", "wmma_sync_16x16x16_f16f16f32_trans")' ':check' && [ "$status" = 0 ] &&
+    has out 'ok'
+verdict 'a mapping to a GPU is checked without one'
