@@ -265,7 +265,7 @@ static int block_body(lua_State *L)
 static int target_limits(lua_State *L)
 {
     const char *kind = bind_string(L, 1, "target: kind"),
-               *arch = bind_opt_string(L, 2, "target: arch", NULL);
+               *arch = lua_isnoneornil(L, 2) ? NULL : bind_string(L, 2, "target: arch");
 
     lua_settop(L, 2);
     ml_Ctx *cx = bind_scratch(L); /* 3 */
