@@ -40,12 +40,37 @@ static const ml_Stmt *loop_over(ml_Ctx *cx, const ml_For *f, const ml_Stmt *body
     return ml_for_from(cx, &to);
 }
 
+/* Whether it may be evaluated after another part of the conjunction as well as before. */
+static bool is_safe(const ml_Expr *c)
+{
+    return !(c->flags & (ML_X_EFFECT | ML_X_OPAQUE));
+}
+
+/* The parts of a conjunction that leave the loop, and those that stay. */
+static void part(ml_Ctx *cx, const ml_Expr *c, const ml_For *f, const ml_Expr **out,
+                 const ml_Expr **in)
+{
+    if (c->kind == ML_EXPR_AND) {
+        part(cx, c->args[0], f, out, in);
+        part(cx, c->args[1], f, out, in);
+    } else {
+        bool found = false;
+
+        if (*in) /* what stays may be what keeps a division by zero from happening */
+            ml_expr_visit(c, divides, &found);
+        const ml_Expr **to = fixed(c, f) && !found ? out : in;
+
+        *to = *to ? ml_and(cx, *to, c) : c;
+    }
+}
+
 static const ml_Stmt *hoist_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     const ml_Mapper m = {.stmt = hoist_stmt, .user = user};
     const ml_For *f;
     const ml_If *i;
     const ml_Stmt *then, *other = NULL;
+    const ml_Expr *out = NULL, *in = NULL;
 
     if (!s->has_loop)
         return s;
@@ -54,12 +79,18 @@ static const ml_Stmt *hoist_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return s;
     f = ml_as_for(s);
     i = ml_as_if(f->body);
-    if (f->kind == ML_FOR_THREAD || f->kind == ML_FOR_PARALLEL || !fixed(i->cond, f))
+    if (f->kind == ML_FOR_THREAD || f->kind == ML_FOR_PARALLEL)
         return s;
-    then = loop_over(cx, f, i->then);
+    part(cx, i->cond, f, &out, &in);
+    if (!out || (in && (i->other || !is_safe(in))))
+        return s;
+    then = i->then;
+    if (in)
+        then = ml_stmt_at(cx, ml_if(cx, in, then, NULL), i->base.span);
+    then = loop_over(cx, f, then);
     if (i->other)
         other = ml_stmt_copy_fresh(cx, loop_over(cx, f, i->other), NULL);
-    return ml_stmt_at(cx, ml_if(cx, i->cond, then, other), i->base.span);
+    return ml_stmt_at(cx, ml_if(cx, out, then, other), i->base.span);
 }
 
 const ml_Func *ml_pass_hoist_conditions(ml_Lower *lo, const ml_Func *f)
