@@ -137,6 +137,27 @@ const Program zeros = {
     "vo]\n",
     NULL, 1};
 
+/* A convolution of an image with zeros around it. */
+const Program padded = {
+    "padded",
+    "X: T.Buffer((14, 14, 256), \"float32\"), W: T.Buffer((3, 3, 256, 256), \"float32\"), "
+    "Y: T.Buffer((14, 14, 256), \"float32\")",
+    "    P = T.alloc_buffer((16, 16, 256))\n"
+    "    for h, w, c in T.grid(16, 16, 256):\n"
+    "        with T.block(\"P\"):\n"
+    "            vh, vw, vc = T.axis.remap(\"SSS\", [h, w, c])\n"
+    "            P[vh, vw, vc] = T.if_then_else(1 <= vh and vh < 15 and 1 <= vw and vw < "
+    "15, "
+    "X[vh - 1, vw - 1, vc], T.float32(0))\n"
+    "    for h, w, o, r, t, c in T.grid(14, 14, 256, 3, 3, 256):\n"
+    "        with T.block(\"Y\"):\n"
+    "            vh, vw, vo, vr, vt, vc = T.axis.remap(\"SSSRRR\", [h, w, o, r, t, c])\n"
+    "            with T.init():\n"
+    "                Y[vh, vw, vo] = T.float32(0)\n"
+    "            Y[vh, vw, vo] = Y[vh, vw, vo] + P[vh + vr, vw + vt, vc] * W[vr, vt, vc, "
+    "vo]\n",
+    NULL, 1};
+
 /* Blocks that change what they read, with repeated arithmetic in their indices. */
 const Program update = {
     "update",

@@ -566,8 +566,12 @@ static bool add_call(const View *v, int pick, ml_Text *out)
         b = leaf(v);
         for (int k = 0; k < 6 && !b->init; k++)
             b = leaf(v);
-        ml_text_fmt(out, "skip_zeros(\"%s\"%s)", name(v, &b->base),
-                    chance(v, 70) ? ", true" : "");
+        if (v->loops.n && chance(v, 50))
+            ml_text_fmt(out, "skip_padding(\"%s\", \"%s\"%s)", name(v, &b->base),
+                        name(v, &loop(v)->base), chance(v, 70) ? ", true" : "");
+        else
+            ml_text_fmt(out, "skip_zeros(\"%s\"%s)", name(v, &b->base),
+                        chance(v, 70) ? ", true" : "");
         break;
     default: add_reindex_cache(v, out); break;
     }

@@ -78,6 +78,7 @@ local rows = { -- step, "ok" or the code, words of the reason
     { 'rfactor("R/k",0)', "not-reduction", "empty domain" },
     { 'merge_reduction("C","R")', "has-init" },
     { 'skip_zeros("R",true)', "no-zeros" },
+    { 'skip_padding("R","R/k",true)', "no-zeros" },
     { 'blockize("B/i")', "ok" },
     { 'blockize("B/j")', "ok" },
     { 'blockize("R/k")', "not-reduction", "empty domain" },

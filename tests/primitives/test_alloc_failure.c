@@ -77,7 +77,7 @@ static const char program[] =
     "        with T.block(\"K\"):\n"
     "            vi, vk = T.axis.remap(\"SR\", [a, b])\n"
     "            K[vi] = K[vi] + T.Select((vi + vk) % 2 == 0, A[0, (vi + vk) // 2], "
-    "T.float32(0))\n";
+    "T.float32(0)) * T.float32(2)\n";
 
 /* One call of each primitive that goes well on the program. */
 static const char *const calls[] = {
@@ -119,6 +119,7 @@ static const char *const calls[] = {
     "blockize(\"C@2\")",
     "merge_reduction(\"S_init\", \"S\")",
     "skip_zeros(\"K\")",
+    "skip_padding(\"K\", \"K@1\")",
     "tensorize(\"x\", \"dot_16x4_vnni\")",
     "specialize(\"n=4\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",

@@ -10,6 +10,7 @@
 #include "moonloop/primitives/layout/layout.h"
 
 #include "moonloop/core/shown.h"
+#include "moonloop/primitives/rewrite/addend.h"
 #include "moonloop/primitives/rewrite/move.h"
 #include "moonloop/primitives/schedule/schedule_impl.h"
 
@@ -34,89 +35,6 @@ typedef struct Skip {
 static bool no_zeros(const Skip *s, const char *why)
 {
     return ml_fail(s->c->cx, ML_E_NO_ZEROS, ML_BLOCK(s->block), ML_TEXT(why));
-}
-
-static bool is_own_load(const ml_Expr *e, const ml_Store *st)
-{
-    if (e->kind != ML_EXPR_LOAD || e->as.buffer != st->buffer || ml_load_rank(e) != st->n ||
-        e->n_args != st->n)
-        return false;
-    for (uint32_t k = 0; k < st->n; k++)
-        if (e->args[k] != st->indices[k])
-            return false;
-    return true;
-}
-
-/* What the block adds; NULL: it is no sum. */
-static const ml_Expr *find_addend(const ml_Block *b)
-{
-    if (b->body->kind != ML_STMT_STORE || b->n_allocs || b->n_matches)
-        return NULL;
-    const ml_Store *st = ml_as_store(b->body);
-    const ml_Expr *v = st->value;
-
-    if (st->mask || v->kind != ML_EXPR_ADD || ml_expr_effect(v) > ML_EFFECT_READ)
-        return NULL;
-    for (int k = 0; k < 2; k++)
-        if (is_own_load(v->args[k], st) && !ml_expr_uses_buffer(v->args[1 - k], st->buffer))
-            return v->args[1 - k];
-    return NULL;
-}
-
-static bool is_zero(const ml_Expr *e)
-{
-    if (e->kind == ML_EXPR_CAST)
-        return is_zero(e->args[0]);
-    return ml_is_int(e, 0) || (e->kind == ML_EXPR_FLOAT && e->as.f == 0.0);
-}
-
-/* Whether 0 times it is 0 whatever is in memory. */
-static bool is_finite(const ml_Expr *e)
-{
-    if (!ml_dtype_is_float(e->type))
-        return true;
-    if (e->kind == ML_EXPR_FLOAT)
-        return e->as.f - e->as.f == 0.0;
-    return e->kind == ML_EXPR_CAST && ml_dtype_is_int(e->args[0]->type);
-}
-
-static bool is_choice(const ml_Expr *e)
-{
-    return (e->kind == ML_EXPR_SELECT || ml_is_op(e, ML_OP_IF_THEN_ELSE)) &&
-           is_zero(e->args[2]);
-}
-
-/* The first factor of the product that is a choice between a value and 0. *other: a factor
- * beside it that may not be finite, or NULL. */
-static const ml_Expr *find_choice(const ml_Expr *e, const ml_Expr **other)
-{
-    if (is_choice(e))
-        return e;
-    if (e->kind == ML_EXPR_CAST)
-        return find_choice(e->args[0], other);
-    if (e->kind != ML_EXPR_MUL)
-        return NULL;
-    for (int k = 0; k < 2; k++) {
-        const ml_Expr *found = find_choice(e->args[k], other);
-
-        if (found) {
-            if (!is_finite(e->args[1 - k]))
-                *other = e->args[1 - k];
-            return found;
-        }
-    }
-    return NULL;
-}
-
-typedef struct Swap {
-    const ml_Expr *from, *to;
-} Swap;
-
-static const ml_Expr *swap(ml_Ctx *cx, const ml_Expr *e, void *user)
-{
-    const Swap *s = user;
-
-    return e == s->from ? s->to : ml_expr_map_args(cx, e, swap, user);
 }
 
 static void collect_tests(Skip *s, const ml_Expr *e)
@@ -305,10 +223,9 @@ static bool solve_tests(Skip *s, const ml_Expr *choice)
     ml_Ctx *cx = s->c->cx;
     const ml_Expr *left = ml_bool(cx, true);
     ML_VEC(const ml_Expr *) more = {0};
-    Swap sw = {choice, choice->args[1]};
 
     collect_tests(s, choice->args[0]);
-    s->addend = swap(cx, s->addend, &sw);
+    s->addend = ml_expr_swap(cx, s->addend, choice, choice->args[1]);
     while (s->tests.n > 0) {
         const ml_Expr *test = s->tests.v[0];
         uint32_t k;
@@ -380,10 +297,10 @@ static bool skip_zeros(ml_Call *c)
 
     if (!ml_check_not_root(c, s.block->tag))
         return false;
-    s.addend = find_addend(s.block);
+    s.addend = ml_addend(s.block);
     if (!s.addend)
         return no_zeros(&s, "its body is not one store that adds to an element");
-    choice = find_choice(s.addend, &other);
+    choice = ml_zero_choice(s.addend, &other);
     if (!choice)
         return no_zeros(&s, "no factor of what it adds is a choice between a value and 0");
     if (!ml_check_schedulable(c, ml_index_scope(c->p.index, s.block->tag), s.block->tag))
