@@ -189,6 +189,7 @@ function te.compute(shape, body, name, loops)
     if type(body) ~= "function" then bad("compute: a function is needed, got a %s", type(body)) end
     local opts = named(name)
     if opts then name = opts.name end
+    core.want(opts and opts.annotations, "table?", "compute: annotations")
     name = name or "compute"
     core.want(loops, "table?", "compute: the names of the loops")
     local names, rank = loops or core.params(body), rawlen(shape)
@@ -212,6 +213,7 @@ function te.compute(shape, body, name, loops)
     if type(e) ~= "userdata" then bad("compute %s: the function gives no expression", name) end
     local t = new_tensor(shape, e.dtype, name)
     t.body, t.spatial, t.reduce, t.reads = e, spatial, reduce, reads
+    t.annotations = opts and opts.annotations
     return t
 end
 
@@ -267,7 +269,8 @@ local function nest(t)
         init = ir.store(t.buffer, identity[t.reduce.kind](t.dtype), index)
         value = combine[t.reduce.kind](ir.load(t.buffer, table.unpack(index)), value)
     end
-    local st = ir.block { name = t.name, iters = iters, init = init, body = ir.store(t.buffer, value, index) }
+    local st = ir.block { name = t.name, iters = iters, init = init, body = ir.store(t.buffer, value, index),
+        annotations = t.annotations }
     for k = #loops, 1, -1 do st = ir.loop { var = loops[k][1], extent = loops[k][2], body = st } end
     return st
 end

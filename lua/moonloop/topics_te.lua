@@ -7,7 +7,7 @@ local te = moon.te
 local A, B = te.placeholder({8, 8}, "float32", "A"), te.placeholder({8, 8}, "float32", "B")
 local k = te.reduce_axis(8, "k")
 ]]
-topic("te.placeholder(shape, dtype [, name])", "an input: a tensor that the caller gives", "As in Python a table may stand behind the shape: te.placeholder({8, 8}, {name = \"A\"}), float32 unless it has dtype; so behind the arguments of te.reduce_axis and te.compute, and te.sum(x, {axis = k}).", sum .. "print(A)")
+topic("te.placeholder(shape, dtype [, name])", "an input: a tensor that the caller gives", "As in Python a table may stand behind the shape: te.placeholder({8, 8}, {name = \"A\"}), float32 unless it has dtype; so behind the arguments of te.reduce_axis and te.compute, where annotations are those of the block, and te.sum(x, {axis = k}).", sum .. "print(A)")
 topic("te.reduce_axis(extent [, name])", "an axis to reduce over: the index that te.sum, te.max and te.min run through", "", sum .. 'print(te.sum(A(0, k), k) ~= nil)')
 topic("te.compute(shape, function(i, j) ... end [, name [, loops]])", "a tensor computed from others: its element at each index",
     "The function is called once with index variables and gives an expression or a reduction. Names of its parameters become names of loops; loops is a list of other names.",

@@ -11,7 +11,11 @@ local moon, core, facts, plain = ...
 local conv = {}
 local auto = moon.auto
 local image = core.load("space/image")(moon, core, facts, plain)
+local padding = core.load("space/padding")(moon, core, facts)
 local product, up = image.product, image.up
+
+-- How often a tile may be written out: code that is not fetched over and over.
+local most_copies = 40
 
 -- Bytes of a core's caches that panels may take, on any machine of today.
 local l1, l2 = 32 << 10, 640 << 10
@@ -68,20 +72,11 @@ local function line_of(f, a)
     return wline and extent < 16 and not a.image.by[before] and extent * f.iters[before].extent or nil
 end
 
--- The dimension of a buffer along which a step of so many elements goes.
-local function dimension(access, step)
-    local stride = 1
-    for d = #access.shape, 1, -1 do
-        stride = stride * access.shape[d]
-        if step < stride then return d end
-    end
-end
-
 -- Whether the weights of one part lie between those of others along a sum: a copy has both.
 local function is_interleaved(f, a)
     local w, of = a.weights, {}
     local function along(k) -- nil: not at all, or once
-        return f.iters[k].extent > 1 and w.strides[k] and dimension(w, w.strides[k]) or nil
+        return f.iters[k].extent > 1 and w.strides[k] and (padding.dimension(w, w.strides[k])) or nil
     end
     for _, k in ipairs(f.reduce) do of[along(k) or 0] = true end
     for _, k in ipairs(a.shared) do
@@ -100,8 +95,9 @@ end
 
 -- Tiles as numbers h * 10000 + w * 100 + vectors, the promising ones first: cycles of a
 -- useful multiply-add, by what is wasted, waited for and loaded.
--- parts: as many parts, even ones, are made of the tiles along the axis `cut`.
-local function tiles_for(f, a, target, lanes, depth, cut, parts)
+-- parts: as many parts, even ones, are made of the tiles along the axis `cut`; fits(mh, mw,
+-- acc): which are looked at. Also the cycles of the first.
+local function tiles_for(f, a, target, lanes, depth, cut, parts, fits)
     local n, width = f.iters[a.v].extent, f.iters[a.w].extent
     local height = a.h and f.iters[a.h].extent or 1
     local function even(nv, mw, mh)
@@ -113,15 +109,16 @@ local function tiles_for(f, a, target, lanes, depth, cut, parts)
     -- pixels beside each other read the same elements of a line: few steps can be written out
     local overlap = line_of(f, a) and a.image.strides[a.w] < line_of(f, a)
     for nv = 1, 6 do
-        local fits = nv == 1 or nv * lanes <= up(n, lanes)
-        if a.step and a.step % (nv * lanes) ~= 0 then fits = false end
-        for mw = 1, fits and math.min(width, most) or 0 do
+        local whole = nv == 1 or nv * lanes <= up(n, lanes)
+        if a.step and a.step % (nv * lanes) ~= 0 then whole = false end
+        for mw = 1, whole and math.min(width, most) or 0 do
             for mh = 1, math.min(height, most // mw) do
                 local rows = mh * mw
                 local acc = rows * nv
                 -- a second line only where one is too short, or pixels below each other read other lines
                 local sense = mh == 1 or mw == width or overlap and mw == 1
-                if sense and acc <= most and acc + nv <= target.registers and even(nv, mw, mh) then
+                if sense and acc <= most and acc + nv <= target.registers and even(nv, mw, mh) and
+                    not (fits and not fits(mh, mw, acc)) then
                     local useful = (n / up(n, nv * lanes)) * (width / up(width, mw)) * (height / up(height, mh))
                     local wait = math.max(1, 10 / acc)
                     local loads = math.max(1, 0.94 + 0.35 * (rows + nv) / acc) * (overlap and mw > 1 and 1.04 or 1)
@@ -136,15 +133,7 @@ local function tiles_for(f, a, target, lanes, depth, cut, parts)
     table.sort(list, function(p, q) return p[2] < q[2] or (p[2] == q[2] and p[1] < q[1]) end)
     local out = {}
     for k = 1, math.min(#list, 8) do out[k] = list[k][1] end
-    return out
-end
-
-local function below(extent, list)
-    local out = {}
-    for _, x in ipairs(list) do
-        if x <= extent then out[#out + 1] = x end
-    end
-    return out
+    return out, list[1] and list[1][2]
 end
 
 -- ---- one nest
@@ -163,8 +152,9 @@ local function split_tiles(s, f, a, loops, tiles, lanes)
     return t
 end
 
--- The reduce loops, outermost first; the innermost is cut for unrolling. tile: the rule's own.
-local function split_reduced(s, f, a, loops, tile)
+-- The reduce loops, outermost first; the innermost is cut for unrolling. tile: the rule's own; copies: how often
+-- the tile is written out without that.
+local function split_reduced(s, f, a, loops, tile, copies)
     local r = {}
     for _, k in ipairs(f.reduce) do r[#r + 1] = loops[k] end
     local extent = line_of(f, a)
@@ -178,7 +168,7 @@ local function split_reduced(s, f, a, loops, tile)
     -- not so many that neighbouring rows read the same elements: those would be kept, and spill
     local apart = tile // 100 % 100 == 1 and extent or math.max(1, a.image.strides[a.w])
     for _, n in ipairs { 4, 7, 8, 6, 5, 3, 2, 1 } do
-        if extent % n == 0 and n <= apart then candidates[#candidates + 1] = n end
+        if extent % n == 0 and n <= apart and (n == 1 or n * copies <= most_copies) then candidates[#candidates + 1] = n end
     end
     local k0, k1 = table.unpack(s:split(r[#r], { auto, facts.choose(s, candidates) }))
     r[#r] = k0
@@ -201,7 +191,8 @@ local function vectorize_copy(s, block, lanes)
 end
 
 -- how: pack (panels of weights are copied first), order ("panels": each panel with all rows;
--- "rows": rows outermost), consumer (an elementwise block computed with each tile), own (the
+-- "rows": rows outermost), written (reduce iterators whose loops are written out, and the
+-- tiles of a line with them), consumer (an elementwise block computed with each tile), own (the
 -- stage that pads the image, which each thread does for its part), part ("shared", "lines",
 -- "panels": what the threads' parts are).
 local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
@@ -212,7 +203,7 @@ local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
     local t = split_tiles(s, f, a, loops, tiles, lanes)
     local cut, part = ({ lines = a.h and "ho" or "wo", panels = "jo" })[how.part], nil
     if cut then part, t[cut] = table.unpack(s:split(t[cut], { threads, auto })) end
-    local reduced, k1 = split_reduced(s, f, a, loops, tiles[1])
+    local reduced, k1 = split_reduced(s, f, a, loops, tiles[1], how.copies or 1)
 
     local order = {}
     append(order, part or false)
@@ -243,6 +234,9 @@ local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
         if l then s:unroll(l) end
     end
     s:vectorize(t.jl)
+    for k, of in ipairs(f.reduce) do
+        if how.written and how.written[of] then s:unroll(reduced[k]) end
+    end
     local il = s:get_loops(init)
     s:vectorize(il[#il])
     for k = n_outer + 1, #il - 1 do s:unroll(il[k]) end
@@ -260,7 +254,7 @@ local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
         add_all(outer, t.far)
         append(outer, t.ho or false)
         if not a.h then
-            append(outer, t.jo, t.wo)
+            append(outer, t.jo, not how.written and t.wo)
         end
     end
     if how.own then
@@ -271,6 +265,7 @@ local function tiled(s, name, f, a, tiles, lanes, target, threads, how)
     elseif threads > 1 then
         s:parallel(#outer > 1 and s:fuse(table.unpack(outer)) or outer[1])
     end
+    if how.written then s:unroll(t.wo) end
 end
 
 -- The stage that pads the image for the block alone, along whose lines vectors lie; nil: there is none.
@@ -290,6 +285,56 @@ local function parts_of(f, a, threads)
     return a.weights.elements > 16 * a.image.elements and { "panels", "lines" } or { "lines", "panels" }
 end
 
+-- ---- padding
+
+-- Ways to deal with the padding, the promising one first: {tiles, cost, skip = the taps whose
+-- zeros are left out; unpadded = the stage that goes; written, copies: see tiled}. What is far
+-- from the tile is left out anyway; of the lines where a tile has one; of the pixels where tiles
+-- cover lines, few of them, for which the taps are written out.
+local function ways_of(f, a, target, lanes, depth, pads)
+    local far, lines, pixels = {}, nil, nil
+    for _, t in ipairs(pads and pads.taps or {}) do
+        if t.row == a.h then
+            lines = t
+        elseif t.row == a.w then
+            pixels = t
+        else
+            far[#far + 1] = t
+        end
+    end
+    local list = {}
+    -- a vector of the padded image takes some cycles, two multiply-adds take one
+    local padded = pads and 8 * pads.elements / f.points or 0
+    local function add(way, skip, more, fits)
+        way.skip = table.move(skip, 1, #skip, 1, {})
+        for _, t in ipairs(more) do way.skip[#way.skip + 1] = t end
+        way.tiles, way.cost = tiles_for(f, a, target, lanes, depth, nil, nil, fits)
+        if not way.cost then return end
+        way.cost = way.cost * padding.part(way.skip) + (way.unpadded and 0 or padded)
+        list[#list + 1] = way
+    end
+    add({}, far, {})
+    if lines then add({ lines = true }, far, { lines }, function(mh) return mh == 1 end) end
+    local last = f.reduce[#f.reduce] -- its loop is cut, not written out
+    if pixels and pads.all and not line_of(f, a) and pixels.tap ~= last and not (lines and lines.tap == last) then
+        local width, taps = f.iters[a.w].extent, f.iters[pixels.tap].extent
+        for n = 1, 2 do
+            if width % n == 0 and n * taps <= most_copies then
+                add({ unpadded = pads.stage, written = { [pixels.tap] = true }, copies = n * taps }, far, { pixels, lines },
+                    function(mh, mw) return mh == 1 and mw * n == width end)
+            end
+        end
+        local height = a.h and f.iters[a.h].extent
+        local all = lines and taps * f.iters[lines.tap].extent
+        if all and all <= most_copies then
+            add({ unpadded = pads.stage, written = { [pixels.tap] = true, [lines.tap] = true }, copies = all }, far,
+                { pixels, lines }, function(mh, mw) return mh == height and mw == width end)
+        end
+    end
+    table.sort(list, function(p, q) return p.cost < q.cost end)
+    return list
+end
+
 -- ---- the family
 
 function conv.sketches(list, program, target, threads)
@@ -298,49 +343,63 @@ function conv.sketches(list, program, target, threads)
     local f = name and facts.of(probe, probe:get_block(name))
     local a = f and axes_of(f, classes)
     if not a then return end
-    local lanes = facts.lanes(target, f.write.dtype)
-    local tiles = tiles_for(f, a, target, lanes, product(f, f.reduce))
-    if #tiles == 0 or f.iters[a.v].extent * 2 <= lanes then return end
-    local function whole(how)
-        return function(s, consumer, others)
-            image.prepare(s)
-            others()
-            how.consumer = consumer
-            tiled(s, name, f, a, how.tiles or tiles, lanes, target, threads, how)
-        end
-    end
-    -- a copy pays where many tiles read it, and lines of the weights lie far apart; where they
-    -- come from beyond the second cache, a second tile is enough
-    local tile = tiles[1]
-    local width = tile % 100 * lanes
-    local panels = (f.iters[a.v].extent + width - 1) // width * product(f, a.shared)
-    local bytes = a.weights.elements * facts.bytes(a.weights.dtype)
-    local rows = (tile // 10000) * (tile // 100 % 100)
-    local far = bytes > target.l2 and not is_interleaved(f, a)
-    local read = product(f, a.rows) >= (far and rows + 1 or 10 * rows)
-    local pays = panels > 1 and read
-    local copied = { "panels of weights, copied", { pack = true, order = "panels" } }
-    local in_place = { "panels of weights", { order = "panels" } }
-    local by_rows = { "rows of the image", { order = "rows" } }
-    local kinds = pays and { copied, in_place, by_rows } or { in_place, by_rows, copied }
-    -- few weights stay in a near cache whatever the order: lines of the image are read once
-    local lines = product(f, a.rows) // f.iters[a.w].extent
-    local few = bytes <= 256 << 10 and lines >= 4 * threads
-    if few or (panels < 2 * threads and panels % threads ~= 0) then kinds = { by_rows, in_place, copied } end
+    local lanes, depth = facts.lanes(target, f.write.dtype), product(f, f.reduce)
+    local ways = ways_of(f, a, target, lanes, depth, not classes and padding.of(probe, name, f, a.image))
+    if #ways == 0 or f.iters[a.v].extent * 2 <= lanes then return end
     local own, consumer, before = { [name] = true }, plain.follower(probe, name), #list
-    local padding = threads > 1 and padding_of(probe, name, a, lanes)
-    if padding then own[padding] = true end
-    for _, part in ipairs(padding and parts_of(f, a, threads) or {}) do
-        local of_part = tiles_for(f, a, target, lanes, product(f, f.reduce), axis_of(a, part), threads)
-        local often = part == "panels" and far and product(f, a.rows) >= 3 * rows
-        for _, pack in ipairs(#of_part == 0 and {} or part ~= "panels" and { false } or { often, not often }) do
-            image.sketch(list, program, ("%s, each thread pads its own%s"):format(part, pack and ", panels copied" or ""),
-                target, threads, own, consumer, whole {
-                    order = part == "lines" and "rows" or "panels", part = part, own = padding, pack = pack, tiles = of_part })
+    local pads = threads > 1 and padding_of(probe, name, a, lanes)
+    -- kind: name and how; more: what differs from the way
+    local function sketch(way, text, how)
+        for k, x in pairs(way) do
+            if how[k] == nil then how[k] = x end
+        end
+        local apart = how.own or way.unpadded
+        if apart then own[apart] = true end
+        text = text .. (way.unpadded and ", unpadded" or way.lines and ", lines beside the image left out" or "")
+        image.sketch(list, program, text, target, threads, own, consumer, function(s, with, others)
+            image.prepare(s)
+            padding.leave(s, name, how.skip, how.unpadded)
+            others()
+            how.consumer = with
+            tiled(s, name, f, a, how.tiles, lanes, target, threads, how)
+        end)
+        if apart then own[apart] = nil end
+    end
+    local bytes = a.weights.elements * facts.bytes(a.weights.dtype)
+    local far = bytes > target.l2 and not is_interleaved(f, a)
+    local function all_of(way, most)
+        -- a copy pays where many tiles read it, and lines of the weights lie far apart; where they
+        -- come from beyond the second cache, a second tile is enough
+        local tile = way.tiles[1]
+        local width = tile % 100 * lanes
+        local panels = (f.iters[a.v].extent + width - 1) // width * product(f, a.shared)
+        local rows = (tile // 10000) * (tile // 100 % 100)
+        local read = product(f, a.rows) >= (far and rows + 1 or 10 * rows)
+        local pays = panels > 1 and read
+        local copied = { "panels of weights, copied", { pack = true, order = "panels" } }
+        local in_place = { "panels of weights", { order = "panels" } }
+        local by_rows = { "rows of the image", { order = "rows" } }
+        local kinds = pays and { copied, in_place, by_rows } or { in_place, by_rows, copied }
+        -- few weights stay in a near cache whatever the order: lines of the image are read once
+        local lines = product(f, a.rows) // f.iters[a.w].extent
+        local few = bytes <= 256 << 10 and lines >= 4 * threads
+        if few or (panels < 2 * threads and panels % threads ~= 0) then kinds = { by_rows, in_place, copied } end
+        for _, part in ipairs(pads and not way.unpadded and parts_of(f, a, threads) or {}) do
+            local tiles = tiles_for(f, a, target, lanes, depth, axis_of(a, part), threads,
+                way.lines and function(mh) return mh == 1 end)
+            local often = part == "panels" and far and product(f, a.rows) >= 3 * rows
+            for _, pack in ipairs(#tiles == 0 and {} or part ~= "panels" and { false } or { often, not often }) do
+                if #list - before < most then
+                    sketch(way, ("%s, each thread pads its own%s"):format(part, pack and ", panels copied" or ""),
+                        { order = part == "lines" and "rows" or "panels", part = part, own = pads, pack = pack, tiles = tiles })
+                end
+            end
+        end
+        for _, k in ipairs(kinds) do
+            if #list - before < most then sketch(way, table.unpack(k)) end
         end
     end
-    if padding then own[padding] = nil end
-    for _, k in ipairs(kinds) do image.sketch(list, program, k[1], target, threads, own, consumer, whole(k[2])) end
+    for k, way in ipairs(ways) do all_of(way, k == 1 and 99 or #list - before + 2) end
     list.known = #list > before
 end
 

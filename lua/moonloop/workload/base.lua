@@ -118,8 +118,9 @@ function base.out_size(size, s)
     return out
 end
 
--- The pad stage: X with `value` (0) around `dims` dimensions, those from `first` (2) on. loops: their names.
-function base.padded(X, p, loops, dims, value, first)
+-- The pad stage: X with `value` (0) around `dims` dimensions, those from `first` (2) on. loops: their names;
+-- annotations: of its block.
+function base.padded(X, p, loops, dims, value, first, annotations)
     first = first or 2
     local shape = {}
     for k, e in ipairs(X.shape) do shape[k] = (k >= first and k < first + dims) and e + 2 * p or e end
@@ -136,7 +137,7 @@ function base.padded(X, p, loops, dims, value, first)
         if p == 0 then return e end
         return te.if_then_else(te.all(table.unpack(inside)), e, value or te.const(0, X.dtype))
     end
-    return te.compute(shape, body, "Xp", loops)
+    return te.compute(shape, body, { name = "Xp", annotations = p > 0 and annotations or nil }, loops)
 end
 
 -- Loops around a block: axes {letter, extent}, body(loop variables) gives the block.

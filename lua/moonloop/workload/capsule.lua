@@ -10,7 +10,7 @@ function workload.capsule(opts)
     local X = te.placeholder({ s.n, s.h, s.w, 4, 4, s.ci }, dtype, "X")
     local W = te.placeholder({ s.k, s.k, 4, 4, s.ci, s.co }, dtype, "W")
     local p = s.p
-    local Xp = base.padded(X, p, { "n", "h", "w", "i", "u", "c" }, 2)
+    local Xp = base.padded(X, p, { "n", "h", "w", "i", "u", "c" }, 2, nil, nil, { padding_is_absent = true })
     local r, t = te.reduce_axis(s.k, "r"), te.reduce_axis(s.k, "t")
     local u, c = te.reduce_axis(4, "u"), te.reduce_axis(s.ci, "c")
     local Y = te.compute({ s.n, oh, ow, 4, 4, s.co }, function(n, h, w, i, j, o)

@@ -23,7 +23,8 @@ function base.convolution(dims, space, s, opts, out_name)
     ws[#ws + 1], ws[#ws + 2] = cig, s.co
     ys[#ys + 1] = s.co
     local X, W = te.placeholder(xs, dtype, "X"), te.placeholder(ws, opts.weight or dtype, "W")
-    local Xp = base.padded(X, s.p, loop_names[dims], dims)
+    -- taps beside the image are none by the definition: zeros there are no factors
+    local Xp = base.padded(X, s.p, loop_names[dims], dims, nil, nil, { padding_is_absent = true })
     local axes = {}
     for k = 1, dims do axes[k] = te.reduce_axis(s.k, kernel_names[dims][k]) end
     local c = te.reduce_axis(cig, "c")

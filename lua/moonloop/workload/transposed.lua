@@ -14,7 +14,7 @@ function workload.conv2d_transposed(opts)
     local P = (q + s.s - 1) // s.s
     local X = te.placeholder({ s.n, s.h, s.w, s.ci }, dtype, "X")
     local W = te.placeholder({ s.k, s.k, s.ci, s.co }, dtype, "W")
-    local Xp = base.padded(X, P, { "n", "h", "w", "c" }, 2)
+    local Xp = base.padded(X, P, { "n", "h", "w", "c" }, 2, nil, nil, { padding_is_absent = true })
     local r, t, c = te.reduce_axis(s.k, "r"), te.reduce_axis(s.k, "t"), te.reduce_axis(s.ci, "c")
     local shift = P * s.s - q -- makes the dilated position non-negative, without changing its remainder
     local Y = te.compute({ s.n, oh, ow, s.co }, function(n, h, w, o)
