@@ -169,13 +169,13 @@ function tune.shape_tasks(program, opts)
     for key, v in pairs(opts) do o[key] = v end
     local name = own.name_of(program, {})
     program = own.module_of(program)
-    local list, rows, most = read_shape(program, shape), {}, 0
+    local list, rows, least = read_shape(program, shape), {}, math.huge
     for k, row in ipairs(list) do
         local m, flop = core.specialize(program, row.text)
         rows[k] = { workload = m, id = ("%s[%s]"):format(name, row.text), flop = flop }
-        most = math.max(most, flop)
+        if flop > 0 then least = math.min(least, flop) end
     end
-    for _, row in ipairs(rows) do row.weight = row.flop > 0 and most / row.flop or 1 end
+    for _, row in ipairs(rows) do row.weight = row.flop > 0 and least / row.flop or 1 end
     o.shape, o.name, o.progress, o.on_record = nil, nil, nil, nil
     local tasks = tune.tasks(rows, o)
     shaped[tasks] = { program = program, name = name, list = list, opts = o, db = tune.db_of(tasks) }
@@ -274,7 +274,7 @@ local function choose(it, list, threads, quick)
         for _, v in ipairs(others(it.list)) do
             local ok, t = pcall(core.time, way.schedule, { shape = v, alone = true, runs = 5, threads = threads })
             if not ok and (type(t) ~= "userdata" or t.code == "interrupted") then error(t, 0) end
-            sum = ok and sum + math.log(t.median) or math.huge
+            sum = ok and sum + math.log(t.min) or math.huge
         end
         if not least or sum < least then best, least = way, sum end
     end

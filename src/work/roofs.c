@@ -1,6 +1,7 @@
 /* roofs - see roofs.h. */
 #include "moonloop/work/roofs.h"
 
+#include "moonloop/core/specialize.h"
 #include "moonloop/work/timing_impl.h"
 
 #include <math.h>
@@ -134,11 +135,16 @@ ml_Amount ml_own_amount(ml_Ctx *cx, ml_Engine *e, ml_Schedule *s, uint32_t at,
 {
     const ml_TimingOpts o = {0};
     const ml_Machine *m = ml_machine_known(cx, e);
-    double flop = ml_timing_flop(cx, ml_version_program(s, 0).mod->funcs[at], &o);
+    const ml_Func *f = ml_version_program(s, 0).mod->funcs[at];
+    double flop = ml_timing_flop(cx, f, &o);
     ml_Roofline r = {.threads = threads};
+    ml_VarVec symbols = {0};
 
     if (roof)
         *roof = (double)NAN;
+    ml_func_symbols(cx, f, true, &symbols);
+    if (symbols.n > 0) /* as much as the sizes say, and nobody has */
+        return (ml_Amount){0};
     if (m == NULL || !m->full) {
         ml_error_clear(cx);
         return (ml_Amount){flop, false};

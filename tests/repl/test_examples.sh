@@ -18,6 +18,7 @@ runs an_instruction_is_taught_from_lua own_intrinsic.lua '^ok: 5 steps'
 runs a_dot_product_is_summed_in_parts rfactor.lua '^ok: 8 steps'
 runs a_convolution_takes_other_layouts conv_layout.lua '^ok: padded channels, 10 steps'
 runs a_rule_of_ones_own_wins "own_rule.lua 7 256" '^by turns: .* times as fast'
+runs one_kernel_for_several_sizes "shapes.lua 8 64" '^over by hand, sizes that it was tuned for: .* times as fast'
 
 # Schedules by hand: computed right, and set against the machine's bound and the draft.
 hand="gemm_int8 conv2d depthwise softmax layer_norm attention transpose"

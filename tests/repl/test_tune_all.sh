@@ -66,7 +66,7 @@ class Module:
 PY
 typed ':open two.py' ':tune --all --trials 2 --db b.db'
 [ "$status" = 0 ] && grep -q '^tune 2 tasks ' err && grep -q ' foo$' out && ! grep -q ' done$' <(grep -v ' name$' out) &&
-    grep -q '^note: open: not tuned: programs with symbolic sizes' <(tr -s '\n ' ' ' <err | sed 's/note: /\n&/g')
+    grep -q '^note: open: not tuned: a program with symbolic sizes' <(tr -s '\n ' ' ' <err | sed 's/note: /\n&/g')
 verdict 'tunes the functions of the focus; one that cannot be is named, one that is scheduled left out'
 
 for words in '--trials 0' '--each x' '--rule best' '--what'; do

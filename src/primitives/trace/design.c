@@ -54,6 +54,17 @@ static bool shapes(const ml_Inst *in)
     return ml_streq(in->prim->group, "caching") || ml_streq(in->prim->name, "parallel");
 }
 
+/* An arm for some sizes: those; false: it is no such step. */
+static bool add_arm(const ml_Inst *in, ml_Text *out)
+{
+    const ml_Value *sizes = in->n_attrs > 0 ? in->attrs[0].value : NULL;
+
+    if (!ml_streq(in->prim->name, "specialize") || !sizes || sizes->kind != ML_VAL_STRING)
+        return false;
+    ml_text_add(out, *sizes->as.s ? sizes->as.s : "others");
+    return true;
+}
+
 static void add_sampled(Chosen *c, const ml_Inst *in)
 {
     for (uint32_t k = 0; k < in->n_outputs; k++) {
@@ -111,11 +122,11 @@ void ml_schedule_design(ml_Schedule *s, ml_Text *out)
             continue;
         }
         if (in->prim->no_version || in->version <= 0 ||
-            !(shapes(in) || uses(&c, in->inputs, in->n_inputs) ||
+            !(shapes(in) || ml_streq(in->prim->name, "specialize") || uses(&c, in->inputs, in->n_inputs) ||
               uses(&c, in->attrs, in->n_attrs)))
             continue;
         ml_text_add(out, n++ ? ", " : "");
-        if (!add_parts(&c, in, out))
+        if (!add_arm(in, out) && !add_parts(&c, in, out))
             ml_text_add(out, ml_step_plain_line(s, in->version));
     }
     ml_ctx_unref(tmp);

@@ -309,7 +309,7 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
     _Static_assert(ML_TUNE_MAX_TRIALS == 1000000, "the refusal says so");
     return ml_read_options(ss, w,
                            ":tune knows --trials, --seed, --seconds, --fresh, --db, "
-                           "--space, --target, --with, --model, --compare, --all and "
+                            "--space, --target, --with, --model, --compare, --all, --shape and "
                            "--background",
                            OPTIONS, ML_COUNT(OPTIONS)) &&
            is_target_for_host(ss, target) &&
@@ -498,10 +498,17 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     ml_TuneState state = ML_TUNE_MORE;
     const ml_TuneStatus *s;
 
+    bool shapes = ml_tune_has_shape(w);
+
     if (has_word(w, "--all"))
-        return ml_tune_all(ss, w);
+        return shapes ? ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                         "--all is for several programs, --shape for several "
+                                         "sizes of one; only one of them")
+                      : ml_tune_all(ss, w);
     if (!ss->focus)
         return ml_command_no_focus(ss, "tune");
+    if (shapes)
+        return is_for_host(ss) && ml_tune_shapes(ss, w);
     if (has_word(w, ML_BACKGROUND))
         return run_apart(ss, w);
     if (!read_ask(ss, w, &ask) || !is_for_host(ss))

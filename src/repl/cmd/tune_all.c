@@ -281,6 +281,11 @@ static ml_TasksState turn(ml_Session *ss, ml_Tasks *ts, ml_Ctx *cx, bool warned)
     return state;
 }
 
+ml_TasksState ml_tune_turn(ml_Session *ss, ml_Tasks *ts, ml_Ctx *cx, bool warned)
+{
+    return turn(ss, ts, cx, warned);
+}
+
 bool ml_tune_all(ml_Session *ss, const ml_Words *w)
 {
     ml_Ctx *cx = ml_ctx_new(0);

@@ -20,6 +20,12 @@ bool ml_best_by(ml_Session *ss, ml_Ctx *cx, ml_Db *db, const ml_DbWorkload *w,
 
 /* :tune --all */
 bool ml_tune_all(ml_Session *ss, const ml_Words *w);
+/* Turns tasks until they are done, with their progress. FAILED: cx's error, or it was printed. */
+ml_TasksState ml_tune_turn(ml_Session *ss, ml_Tasks *ts, ml_Ctx *cx, bool warned);
+
+/* :tune --shape, of the focus */
+bool ml_tune_has_shape(const ml_Words *w);
+bool ml_tune_shapes(ml_Session *ss, const ml_Words *w);
 /* Makes a record of the focus a branch of it, and says so. false: an error was printed. */
 bool ml_tune_adopt(ml_Session *ss, ml_Ctx *cx, const ml_Record *r);
 

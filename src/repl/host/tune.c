@@ -131,18 +131,10 @@ static bool push_tasks(ml_Host *h, const char *code)
     return ml_host_run(h, 0, 1, true);
 }
 
-ml_Tasks *ml_host_tasks_begin(ml_Host *h, const char *code, const ml_TasksAsk *ask,
-                              const char **warning)
+/* Pushes options. */
+static void push_tasks_ask(lua_State *L, const ml_TasksAsk *ask)
 {
-    lua_State *L = h->L;
-    ml_Tasks *ts;
-
-    begin_call(L, "begin_all");
-    if (!push_tasks(h, code)) {
-        lua_pop(L, 2);
-        return NULL;
-    }
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, 12);
     bind_set_int(L, "seed", ask->seed);
     if (ask->trials)
         bind_set_int(L, "trials", ask->trials);
@@ -154,6 +146,17 @@ ml_Tasks *ml_host_tasks_begin(ml_Host *h, const char *code, const ml_TasksAsk *a
     bind_set_int(L, "threads", ask->threads);
     bind_set_string(L, "rule", ask->rule);
     bind_set_string(L, "db", ask->db);
+    bind_set_string(L, "with", ask->with);
+    bind_set_string(L, "model", ask->model);
+    bind_set_string(L, "space", ask->space);
+}
+
+/* Calls what is begun with its two arguments, and keeps the tasks that it gives. */
+static ml_Tasks *keep_tasks(ml_Host *h, const char **warning)
+{
+    lua_State *L = h->L;
+    ml_Tasks *ts;
+
     if (!ml_host_run(h, 3, 2, false))
         return NULL;
     ts = ml_lua_to_tasks(L, -2);
@@ -161,6 +164,76 @@ ml_Tasks *ml_host_tasks_begin(ml_Host *h, const char *code, const ml_TasksAsk *a
     lua_setfield(L, LUA_REGISTRYINDEX, WARNING);
     lua_setfield(L, LUA_REGISTRYINDEX, SEARCH);
     return ts;
+}
+
+ml_Tasks *ml_host_tasks_begin(ml_Host *h, const char *code, const ml_TasksAsk *ask,
+                              const char **warning)
+{
+    lua_State *L = h->L;
+
+    begin_call(L, "begin_all");
+    if (!push_tasks(h, code)) {
+        lua_pop(L, 2);
+        return NULL;
+    }
+    push_tasks_ask(L, ask);
+    return keep_tasks(h, warning);
+}
+
+ml_Tasks *ml_host_shapes_begin(ml_Host *h, ml_Schedule *s, const char *shape,
+                               const ml_TasksAsk *ask, const char **warning)
+{
+    begin_call(h->L, "begin_shapes");
+    ml_lua_push_schedule(h->L, ml_schedule_ref(s));
+    push_tasks_ask(h->L, ask);
+    bind_set_string(h->L, "shape", shape);
+    return keep_tasks(h, warning);
+}
+
+/* The text of a field of the table on top, in cx; NULL: there is none. */
+static const char *text_of(lua_State *L, ml_Ctx *cx, const char *key)
+{
+    const char *z;
+
+    lua_getfield(L, -1, key);
+    z = lua_tostring(L, -1);
+    z = z ? ml_strdup(cx, ml_str(z)) : NULL;
+    lua_pop(L, 1);
+    return z;
+}
+
+static double number_of(lua_State *L, const char *key)
+{
+    double x;
+
+    lua_getfield(L, -1, key);
+    x = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return x;
+}
+
+bool ml_host_shapes_join(ml_Host *h, ml_Ctx *cx, bool quick, ml_Shapes *out)
+{
+    lua_State *L = h->L;
+
+    begin_call(L, "join_shapes");
+    lua_getfield(L, LUA_REGISTRYINDEX, SEARCH);
+    lua_pushboolean(L, quick);
+    if (!ml_host_run(h, 3, 1, false))
+        return false;
+    out->other = text_of(L, cx, "other");
+    out->record = (int64_t)number_of(L, "record");
+    lua_getfield(L, -1, "sizes");
+    out->n = lua_rawlen(L, -1);
+    out->v = ML_ARRAY(cx, ml_ShapeRow, out->n + 1);
+    for (size_t k = 0; k < out->n; k++) {
+        lua_rawgeti(L, -1, (lua_Integer)k + 1);
+        out->v[k] = (ml_ShapeRow){text_of(L, cx, "text"), text_of(L, cx, "refused"),
+                                  number_of(L, "best_seconds"), number_of(L, "seconds")};
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 2);
+    return true;
 }
 
 bool ml_host_tasks_open(ml_Host *h, ml_Tasks *ts)

@@ -34,12 +34,31 @@ typedef struct ml_TasksAsk {
     double seconds;
     bool fresh;
     uint32_t threads;
-    const char *rule, *db; /* NULL: the usual one */
+    const char *rule, *db;            /* NULL: the usual one */
+    const char *with, *model, *space; /* the same; of --shape */
 } ml_TasksAsk;
 /* The tasks that a piece of Lua gives (NULL: the functions of the focus), kept like a
  * search. NULL: the error was printed. */
 ml_Tasks *ml_host_tasks_begin(ml_Host *h, const char *code, const ml_TasksAsk *ask,
                               const char **warning);
+/* A task for each of the sizes that a text lists ("n=1,16,m=64;n=7,m=7"), in its order, of the
+ * schedule's start, kept like those. */
+ml_Tasks *ml_host_shapes_begin(ml_Host *h, ml_Schedule *s, const char *shape,
+                               const ml_TasksAsk *ask, const char **warning);
+typedef struct ml_ShapeRow {
+    const char *text;     /* "n=1,m=64" */
+    const char *refused;  /* why it was not tuned; NULL */
+    double best, seconds; /* of the search, and of the kernel; 0: not measured */
+} ml_ShapeRow;
+typedef struct ml_Shapes {
+    size_t n; /* one for each task */
+    ml_ShapeRow *v;
+    const char *other; /* how sizes that are not listed are computed */
+    int64_t record;    /* of the kernel; 0: there is none */
+} ml_Shapes;
+/* Puts what they found together, in cx; quick: nothing is measured. false: the error was
+ * printed. */
+bool ml_host_shapes_join(ml_Host *h, ml_Ctx *cx, bool quick, ml_Shapes *out);
 /* A search for the task that needs one. false: the error was printed. */
 bool ml_host_tasks_open(ml_Host *h, ml_Tasks *ts);
 void ml_host_tasks_end(ml_Host *h);

@@ -35,8 +35,9 @@ static bool sizes_are_known(ml_Ctx *cx, const ml_Func *f)
             if (!ml_eval_size(b->shape[d], NULL, 0, &extent))
                 return ml_fail(cx, ML_E_NOT_SUPPORTED,
                                ML_TEXT(ml_format(cx,
-                                                 "programs with symbolic sizes cannot be "
-                                                 "tuned yet (dimension %u of %s)",
+                                                 "a program with symbolic sizes is tuned "
+                                                 "for some of them: :tune --shape n=1,16 "
+                                                 "(dimension %u of %s is one)",
                                                  (unsigned)d, b->name)));
     }
     return true;
