@@ -61,6 +61,57 @@ void ml_func_symbols(ml_Ctx *cx, const ml_Func *f, bool shapes, ml_VarVec *out)
     }
 }
 
+/* ---- arms */
+
+static bool is_plain(const ml_Stmt *s)
+{
+    return s->kind == ML_STMT_BLOCK && ml_as_block(s)->n_iters == 0 &&
+           ml_is_int(ml_as_block(s)->predicate, 1) && !ml_as_block(s)->init;
+}
+
+/* The comparisons `symbol == constant` that the condition consists of; false: it is another
+ * one. */
+static bool read_condition(const ml_VarVec *symbols, const ml_Expr *e, ml_Arm *out)
+{
+    if (e->kind == ML_EXPR_AND)
+        return read_condition(symbols, e->args[0], out) &&
+               read_condition(symbols, e->args[1], out);
+    if (e->kind != ML_EXPR_EQ || e->args[0]->kind != ML_EXPR_VAR ||
+        e->args[1]->kind != ML_EXPR_INT || out->n == ML_MOST_CONSTANTS)
+        return false;
+    for (size_t k = 0; k < symbols->n; k++)
+        if (symbols->v[k]->uid == e->args[0]->as.var->uid) {
+            out->sizes[out->n++] = (ml_Constant){symbols->v[k]->hint, e->args[1]->as.i};
+            return true;
+        }
+    return false;
+}
+
+void ml_func_arms(ml_Ctx *cx, const ml_Func *f, ml_Arms *out)
+{
+    const ml_Stmt *s;
+    ml_VarVec symbols = {0};
+
+    *out = (ml_Arms){.root = ml_func_root(f)};
+    out->general = out->root;
+    if (!out->root || out->root->n_allocs || out->root->n_matches)
+        return;
+    ml_func_symbols(cx, f, false, &symbols);
+    for (s = out->root->body; s->kind == ML_STMT_IF; s = ml_as_if(s)->other) {
+        const ml_If *i = ml_as_if(s);
+        ml_Arm arm = {0};
+
+        if (!i->other || !is_plain(i->then) || !read_condition(&symbols, i->cond, &arm))
+            break;
+        arm.block = ml_as_block(i->then);
+        ml_push(cx, &out->v, arm);
+    }
+    if (out->v.n > 0 && is_plain(s))
+        out->general = ml_as_block(s);
+    else
+        out->v.n = 0;
+}
+
 /* ---- constants as a text */
 
 static const char *read_one(ml_Ctx *cx, const char *text, size_t n, ml_Constant *out)

@@ -18,6 +18,20 @@ typedef ML_VEC(const ml_Var *) ml_VarVec;
  * offsets, and integer parameters, each once, in the order of the text. Those of the shapes
  * come first when `shapes` is set, which leaves the others out. Appended to out. */
 void ml_func_symbols(ml_Ctx *cx, const ml_Func *f, bool shapes, ml_VarVec *out);
+/* A copy of the program for some sizes: `if n == 16: block`. */
+typedef struct ml_Arm {
+    const ml_Block *block;
+    ml_Constant sizes[ML_MOST_CONSTANTS];
+    size_t n;
+} ml_Arm;
+typedef struct ml_Arms {
+    ML_VEC(ml_Arm) v;
+    const ml_Block *root;    /* NULL: the function holds no blocks */
+    const ml_Block *general; /* for all other sizes; the root where there are no arms */
+} ml_Arms;
+/* The arms that a function consists of, told by their form: conditions that compare symbols
+ * with constants, arms that are one block without iters. */
+void ml_func_arms(ml_Ctx *cx, const ml_Func *f, ml_Arms *out);
 /* "n=16,m=64": at least one, at most ML_MOST_CONSTANTS, each name once, values from 1. NULL:
  * they are in out; else why it is none, in cx. */
 const char *ml_constants_read(ml_Ctx *cx, const char *text, ml_Constant *out, size_t *n);

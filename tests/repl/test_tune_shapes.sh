@@ -41,6 +41,11 @@ fi
 verdict 'tunes each of the sizes and keeps them as one kernel, a record of the program'
 [ "$(grep -c '^ok   C equals v0' out)" = 4 ]
 verdict 'which computes what the program does, for sizes that are listed and for others'
+typed ':open mm.py' ':adopt --db a.db' ':check'
+[ "$status" = 0 ] && grep -q '^ok   n=1,m=64: C equals v0' out && grep -q '^ok   n=48,m=64: C equals' out && grep -q '^ok   n=2,m=65: C equals' out &&
+    [ "$(grep -c '^ok   n=[0-9]*,m=[0-9]*: C equals v0' out)" = 5 ]
+verdict ':check without sizes draws them: those of the arms, some beside, some others'
+typed ':open mm.py' ':adopt --db a.db' ':versions' ':best --db a.db'
 grep -q 'v1 specialize ─ v2 specialize ─ v3 specialize \[tuned-1\]' out && has out 'n=1,m=64, n=48,m=64, others'
 verdict 'by steps that one can read'
 typed ':open k.py' ':check --shape n=48,m=64' ':time --runs 3 --shape n=48,m=64' ':time --runs 3 --shape n=7,m=7'
@@ -84,7 +89,7 @@ refused 'for several sizes of one; only one of them' '--shape n=3,m=4 --all'
 refused ':tune --shape knows' '--shape n=3,m=4 --compare'
 typed 's = schedule(workload.matmul(8, 8, 8))' ':tune --shape n=3' && [ "$status" = 1 ] && has err 'has no symbolic sizes'
 verdict 'refuses a program whose sizes are constants'
-typed ':open mm.py' ':tune --shape n=2000000,8,m=2000000 --trials 2 --db big.db'
+typed ':open mm.py' ':tune --shape n=2000000,m=2000000 --shape n=8,m=64 --trials 2 --db big.db'
 [ "$status" = 0 ] && has err 'n=2000000,m=2000000: not tuned: ' && has out 'one kernel: 1 size with steps of its own'
 verdict 'sizes that cannot be tuned are named, the others go on'
 

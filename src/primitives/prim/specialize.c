@@ -31,62 +31,34 @@ typedef struct Special {
 
 /* ---- the arms that are there */
 
-static bool is_plain(const ml_Stmt *s)
-{
-    return s->kind == ML_STMT_BLOCK && ml_as_block(s)->n_iters == 0 &&
-           ml_is_int(ml_as_block(s)->predicate, 1) && !ml_as_block(s)->init;
-}
-
-/* Calls of one comparison `symbol == constant` each; false: the condition is another one. */
-static bool read_condition(const Special *sp, const ml_Expr *e, ml_Constant *out, size_t *n)
-{
-    if (e->kind == ML_EXPR_AND)
-        return read_condition(sp, e->args[0], out, n) &&
-               read_condition(sp, e->args[1], out, n);
-    if (e->kind != ML_EXPR_EQ || e->args[0]->kind != ML_EXPR_VAR ||
-        e->args[1]->kind != ML_EXPR_INT || *n == ML_MOST_CONSTANTS)
-        return false;
-    for (size_t k = 0; k < sp->symbols.n; k++)
-        if (sp->symbols.v[k]->uid == e->args[0]->as.var->uid) {
-            out[(*n)++] = (ml_Constant){sp->symbols.v[k]->hint, e->args[1]->as.i};
-            return true;
-        }
-    return false;
-}
-
-static bool is_asked_for(const Special *sp, const ml_Constant *v, size_t n)
+/* Whether the arm is taken for all of the sizes that are asked for, whatever else is. */
+static bool takes(const Special *sp, const ml_Arm *arm)
 {
     size_t same = 0;
 
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < arm->n; k++)
         for (size_t m = 0; m < sp->n; m++)
-            same +=
-                ml_streq(v[k].name, sp->sizes[m].name) && v[k].value == sp->sizes[m].value;
-    return same == n; /* whatever else is asked: the arm takes all that it would get */
+            same += ml_streq(arm->sizes[k].name, sp->sizes[m].name) &&
+                    arm->sizes[k].value == sp->sizes[m].value;
+    return same == arm->n;
 }
 
 /* The general arm. false: an arm has the sizes already. */
 static bool find_general(Special *sp)
 {
-    const ml_Stmt *s = sp->root->body;
+    ml_Arms arms;
 
-    sp->general = sp->root;
-    if (sp->root->n_allocs || sp->root->n_matches)
-        return true;
-    while (s->kind == ML_STMT_IF && ml_as_if(s)->other && is_plain(ml_as_if(s)->then)) {
-        ml_Constant v[ML_MOST_CONSTANTS];
-        size_t n = 0;
-
-        if (!read_condition(sp, ml_as_if(s)->cond, v, &n))
-            return true;
-        if (sp->n > 0 && is_asked_for(sp, v, n))
+    ml_func_arms(sp->cx, sp->f, &arms);
+    sp->root = arms.root;
+    sp->general = arms.general;
+    if (sp->root == NULL)
+        return ml_fail_unchosen(sp->cx, sp->c->p.mod);
+    for (size_t k = 0; k < arms.v.n; k++)
+        if (sp->n > 0 && takes(sp, &arms.v.v[k]))
             return ml_fail(sp->cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(sp->cx, "sizes: block %s is for them already",
-                                             ml_as_block(ml_as_if(s)->then)->name)));
-        s = ml_as_if(s)->other;
-    }
-    if (s != sp->root->body && is_plain(s))
-        sp->general = ml_as_block(s);
+                           ML_TEXT(ml_format(sp->cx,
+                                             "sizes: block %s is for them already",
+                                             arms.v.v[k].block->name)));
     return true;
 }
 
@@ -335,9 +307,6 @@ static bool check_given(Special *sp)
     if (why)
         return ml_fail(sp->cx, ML_E_BAD_ARGUMENT,
                        ML_TEXT(ml_format(sp->cx, "sizes: %s", why)));
-    sp->root = ml_func_root(sp->f);
-    if (sp->root == NULL)
-        return ml_fail_unchosen(sp->cx, sp->c->p.mod);
     ml_func_symbols(sp->cx, sp->f, false, &sp->symbols);
     if (!find_general(sp))
         return false;

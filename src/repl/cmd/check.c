@@ -6,6 +6,7 @@
 #include "moonloop/codegen/measure/check.h"
 #include "moonloop/codegen/params/count.h"
 #include "moonloop/core/json/data.h"
+#include "moonloop/core/specialize.h"
 #include "moonloop/work/fact/fact.h"
 #include "moonloop/work/work.h"
 #include "repl/cmd/options.h"
@@ -136,8 +137,10 @@ static void expect(ml_Session *ss, ml_Ctx *cx, const ml_Work *w, const CheckArgs
         ml_progress_expect(ss, n);
 }
 
-/* One function of the current version against the same of the start. */
-static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool name_it)
+/* One function of the current version against the same of the start. sizes: said before what
+ * was found; NULL: those were given. */
+static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool name_it,
+                          const char *sizes)
 {
     ml_Schedule *s = ss->focus;
     ml_Ctx *cx = ml_ctx_fork(ml_schedule_ctx(s));
@@ -170,15 +173,96 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
         v.known = ml_checking_is_verdict(ml_error(cx));
         ml_session_fail(ss, ml_failure_about(ml_error(cx), s, NULL));
     } else {
+        const char *names =
+            name_it ? ml_format(cx, "%s: %s", f->name, r.written) : r.written;
+
         ml_data_row(ml_session_data(ss));
+        if (sizes)
+            ml_data_str(ml_session_data(ss), "shape", sizes);
         ml_data_fields(ml_session_data(ss), &ml_check_fields, &r);
-        report(ss, &r, name_it ? ml_format(cx, "%s: %s", f->name, r.written) : r.written);
+        report(ss, &r, sizes ? ml_format(cx, "%s: %s", sizes, names) : names);
         v.ok = r.ok;
         if (!r.ok && ss->status == 0)
             ss->status = 1;
     }
     ml_ctx_unref(cx);
     return v;
+}
+
+/* ---- sizes that nobody gave, of a version that has arms for some */
+
+enum { DRAWN = 2, DRAWN_MOST = 40 }; /* sizes without an arm */
+
+/* The sizes of the arm, others drawn; more: that many above those of the arm. */
+static void draw_sizes(CheckArgs *to, const ml_VarVec *symbols, const ml_Arm *arm,
+                       int64_t more, ml_Random *random)
+{
+    to->sizes.n = 0;
+    for (size_t k = 0; k < symbols->n && k < ML_COUNT(to->sizes.v); k++) {
+        const char *name = symbols->v[k]->hint;
+        int64_t value = 1 + (int64_t)ml_random_below(random, DRAWN_MOST);
+
+        for (size_t m = 0; arm && m < arm->n; m++)
+            if (ml_streq(arm->sizes[m].name, name))
+                value = arm->sizes[m].value + more;
+        to->sizes.v[to->sizes.n++] = (ml_Size){name, value};
+    }
+    to->o.sizes = to->sizes.v;
+    to->o.n_sizes = to->sizes.n;
+}
+
+static Verdict check_drawn(ml_Session *ss, const CheckArgs *a, uint32_t at, bool name_it,
+                           ml_Ctx *cx)
+{
+    ml_Text t = {0};
+
+    for (size_t k = 0; k < a->sizes.n; k++)
+        ml_text_fmt(&t, "%s%s=%lld", k ? "," : "", a->sizes.v[k].name,
+                    (long long)a->sizes.v[k].value);
+    const char *text = ml_strdup(cx, ml_str(ml_text_z(&t)));
+
+    ml_text_free(&t);
+    return check_func(ss, a, at, name_it, text);
+}
+
+static Verdict both(Verdict a, Verdict b)
+{
+    return (Verdict){a.ok && b.ok, a.known && b.known};
+}
+
+/* Each arm, what is beside the first one, and sizes that are drawn. */
+static Verdict check_arms(ml_Session *ss, const CheckArgs *given, uint32_t at, bool name_it,
+                          ml_Ctx *cx, const ml_Arms *arms, const ml_VarVec *symbols)
+{
+    Verdict all = {true, true};
+    CheckArgs a = *given;
+    ml_Random random = ml_random("sizes", 0, given->o.seed);
+
+    for (size_t k = 0; k < arms->v.n && all.known; k++) {
+        draw_sizes(&a, symbols, &arms->v.v[k], 0, &random);
+        all = both(all, check_drawn(ss, &a, at, name_it, cx));
+    }
+    for (size_t k = 0; k <= DRAWN && all.known; k++) {
+        draw_sizes(&a, symbols, k ? NULL : &arms->v.v[0], 1, &random);
+        all = both(all, check_drawn(ss, &a, at, name_it, cx));
+    }
+    return all;
+}
+
+static Verdict check_one(ml_Session *ss, const CheckArgs *a, uint32_t at, bool name_it,
+                         ml_Ctx *cx)
+{
+    const ml_Module *now = ml_schedule_program(ss->focus).mod;
+    ml_VarVec symbols = {0};
+    ml_Arms arms = {0};
+
+    if (a->o.n_sizes == 0 && at < now->n) {
+        ml_func_arms(cx, now->funcs[at], &arms);
+        ml_func_symbols(cx, now->funcs[at], true, &symbols);
+    }
+    return arms.v.n > 0 && symbols.n > 0
+               ? check_arms(ss, a, at, name_it, cx, &arms, &symbols)
+               : check_func(ss, a, at, name_it, NULL);
 }
 
 bool cmd_check(ml_Session *ss, const ml_Words *w)
@@ -204,7 +288,7 @@ bool cmd_check(ml_Session *ss, const ml_Words *w)
     for (uint32_t k = 0; k < start->n && all.known; k++) {
         if (!ml_checking_wants(s, start, k))
             continue;
-        Verdict v = check_func(ss, &a, k, start->n > 1);
+        Verdict v = check_one(ss, &a, k, start->n > 1, cx);
 
         all.ok &= v.ok;
         all.known &= v.known;
