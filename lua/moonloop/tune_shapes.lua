@@ -247,7 +247,7 @@ local function ways(it, picks, target, threads)
             facts.try(s, function(x) schedule_block(x, name, target, threads) end)
         end
     end)
-    for k = #picks, 1, -1 do
+    for _, k in ipairs { #picks, (#picks + 1) // 2, 1 } do
         add("as for " .. picks[k].text, function(s) moon.trace(picks[k].record.trace):apply(s) end)
     end
     return list
@@ -265,20 +265,30 @@ local function others(list)
     return out
 end
 
--- The way that is fastest on sizes of its own; quick: the first one.
+-- The way that is fastest on sizes of its own; quick: the first one. What is far slower than another on one of them
+-- is not run on the next.
 local function choose(it, list, threads, quick)
-    local best, least
+    local FAR, sums, best = 4, {}, nil
     if quick or #list <= 1 then return list[1] end
-    for _, way in ipairs(list) do
-        local sum = 0
-        for _, v in ipairs(others(it.list)) do
-            local ok, t = pcall(core.time, way.schedule, { shape = v, alone = true, runs = 5, threads = threads })
-            if not ok and (type(t) ~= "userdata" or t.code == "interrupted") then error(t, 0) end
-            sum = ok and sum + math.log(t.min) or math.huge
+    for k in ipairs(list) do sums[k] = 0 end
+    for _, v in ipairs(others(it.list)) do
+        local times, least = {}, math.huge
+        for k, way in ipairs(list) do
+            if sums[k] then
+                local ok, t = pcall(core.time, way.schedule, { shape = v, alone = true, runs = 3, threads = threads })
+                if not ok and (type(t) ~= "userdata" or t.code == "interrupted") then error(t, 0) end
+                times[k] = ok and t.min or math.huge
+                least = math.min(least, times[k])
+            end
         end
-        if not least or sum < least then best, least = way, sum end
+        for k in ipairs(list) do
+            sums[k] = sums[k] and times[k] <= FAR * least and sums[k] + math.log(times[k]) or nil
+        end
     end
-    return best
+    for k, way in ipairs(list) do
+        if sums[k] and (not best or sums[k] < best.sum) then best = { sum = sums[k], way = way } end
+    end
+    return best and best.way or list[1]
 end
 
 -- ---- one kernel
@@ -313,7 +323,7 @@ function tune.join_shapes(tasks, quick)
     for _, p in ipairs(picks) do
         local seconds = p.size.best_seconds
         if not quick then
-            local ok, t = pcall(core.time, s, { shape = p.size.values, alone = true, threads = threads })
+            local ok, t = pcall(core.time, s, { shape = p.size.values, alone = true, runs = 11, threads = threads })
             if not ok then error(t, 0) end
             p.size.seconds, seconds = t.median, t.median
         end

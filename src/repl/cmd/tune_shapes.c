@@ -218,14 +218,11 @@ static bool join(ml_Session *ss, ml_Ctx *cx, ml_TasksState state, ml_Shapes *sh)
 {
     bool stopped = state == ML_TASKS_CANCELLED;
 
-    if (stopped)
-        ml_interrupt_answer();
-    else if (ml_host_shapes_join(ss->host, cx, false, sh))
+    if (!stopped && ml_host_shapes_join(ss->host, cx, false, sh))
         return true;
-    else if (ml_interrupted())
-        ml_interrupt_answer();
-    else
+    if (!stopped && !ml_interrupted())
         return false;
+    ml_interrupt_answer();
     return ml_host_shapes_join(ss->host, cx, true, sh);
 }
 
