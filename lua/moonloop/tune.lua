@@ -13,6 +13,12 @@ local function read(opts, who)
     for k in pairs(opts or {}) do
         if not known[k] then core.fail("bad-argument", who .. ": no option is named " .. tostring(k)) end
     end
+    local o = opts or {}
+    if o.shape == nil and (o.each ~= nil or o.rule ~= nil) then
+        core.fail("bad-argument", who .. ": each and rule go with shape")
+    elseif o.shape ~= nil and (o.on_record ~= nil or who ~= "tune") then
+        core.fail("bad-argument", who .. (o.on_record and ": on_record does not go with shape" or ": it takes no shape"))
+    end
     local n = opts and opts.threads
     if n ~= nil and (math.type(n) ~= "integer" or n < 0) then
         core.fail("bad-argument", who .. ": threads is a number of them, 0 the session's")

@@ -146,6 +146,11 @@ for _, bad in ipairs { {}, { 3 }, { n = {} }, { n = "x", m = 1 }, { n = 1 }, { n
     local ok, e = pcall(moon.tune, m, { shape = bad, trials = 1, db = ":memory:" })
     assert(not ok and e.code == "bad-argument", tostring(e))
 end
+for _, o in ipairs { { each = 3 }, { rule = "gradient" }, { shape = "n=3,m=3", on_record = print } } do
+    local ok, e = pcall(moon.tune, m, o)
+    assert(not ok and e.code == "bad-argument", tostring(e))
+end
+assert(not pcall(moon.draft, m, { shape = "n=3,m=3" }))
 print("all well")
 EOF
 timeout "$limit" "$ml" t.lua >out 2>err
