@@ -117,16 +117,21 @@ void ml_out_tell(ml_Out *o, const char *shown, const char *raw)
 
 static void write_text(ml_Out *o, int fd, const char *text)
 {
-    fflush(stdout); /* what io.write has begun stands before what is said now */
-    if (!o->ascii) {
-        write_all(o, fd, text, strlen(text));
-        return;
-    }
-    ml_Text t = {0};
+    bool color = fd == STDOUT_FILENO ? o->color : o->err_color;
+    ml_Text shown = {0}, plain = {0};
 
-    ml_out_plain(&t, text);
-    write_all(o, fd, ml_text_z(&t), t.n);
-    ml_text_free(&t);
+    fflush(stdout); /* what io.write has begun stands before what is said now */
+    if (ml_out_acts(text, color) && isatty(fd)) {
+        ml_out_shown(&shown, text, color);
+        text = ml_text_z(&shown);
+    }
+    if (o->ascii) {
+        ml_out_plain(&plain, text);
+        text = ml_text_z(&plain);
+    }
+    write_all(o, fd, text, strlen(text));
+    ml_text_free(&plain);
+    ml_text_free(&shown);
 }
 
 /* raw: what the tee is told; NULL: nothing. */
@@ -365,11 +370,14 @@ void ml_out_clear_status(ml_Out *o)
 
 void ml_out_status(ml_Out *o, const char *text)
 {
-    size_t n = ml_columns_fit(text, (size_t)o->width - 1);
-    ml_Text t = {0};
+    ml_Text t = {0}, shown = {0};
 
-    ml_text_fmt(&t, "\r%.*s%s", (int)n, text, ml_escape(ML_CAP_CLEAR_ROW));
+    ml_out_shown(&shown, text, o->err_color);
+    text = ml_text_z(&shown);
+    ml_text_fmt(&t, "\r%.*s%s", (int)ml_columns_fit(text, (size_t)o->width - 1), text,
+                ml_escape(ML_CAP_CLEAR_ROW));
     write_all(o, STDERR_FILENO, t.p, t.n);
+    ml_text_free(&shown);
     ml_text_free(&t);
     o->status = true;
 }

@@ -68,6 +68,10 @@ void ml_out_flush(ml_Out *o);
  * taking it away. */
 void ml_out_status(ml_Out *o, const char *text);
 void ml_out_clear_status(ml_Out *o);
+/* What a terminal is shown of a text: colours (unless color is false) act, all other controls but
+ * line ends and tabs are written out as ^X (controls.c). And whether there is such a one. */
+void ml_out_shown(ml_Text *out, const char *text, bool color);
+bool ml_out_acts(const char *text, bool color);
 /* Text with characters outside ASCII replaced when o->ascii: × by x, → by ->, … by ... */
 void ml_out_plain(ml_Text *out, const char *text);
 

@@ -211,16 +211,16 @@ void ml_page_as(ml_Session *ss, const char *text, const char *raw)
         ml_out_as(&ss->out, text, raw);
         return;
     }
+    ml_Text shown = {0}, plain = {0};
+
     ml_interrupt_child(true);
     ml_out_tell(&ss->out, text, raw);
-    if (ss->out.ascii) {
-        ml_Text plain = {0};
-
-        ml_out_plain(&plain, text);
-        fputs(ml_text_z(&plain), p);
-        ml_text_free(&plain);
-    } else
-        fputs(text, p);
+    ml_out_shown(&shown, text, ss->out.color);
+    if (ss->out.ascii)
+        ml_out_plain(&plain, ml_text_z(&shown));
+    fputs(ml_text_z(ss->out.ascii ? &plain : &shown), p);
+    ml_text_free(&plain);
+    ml_text_free(&shown);
     int status = pclose(p);
 
     ml_interrupt_child(false);
