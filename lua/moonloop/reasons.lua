@@ -76,7 +76,7 @@ local why = {
     ["bad-database"] = "Records of another shape would be misread.",
     ["out-of-memory"] = "A limit keeps the machine usable; the call that met it has changed nothing.",
     ["interrupted"] = "Ctrl-C stops the work; what was done before stays. Code that looks for it nowhere (a finalizer of Lua, a library of C) is waited for: after a second that is said, and Ctrl-C once more ends the program, which begins anew and brings back its autosave: programs and steps, not variables of Lua.",
-    ["work-limit"] = "An analysis that takes too long is given up and says so, instead of hanging.",
+    ["work-limit"] = "An analysis, or a rule of a person's own, that takes too long is given up and says so, instead of hanging.",
     ["not-yet"] = "The name is known and comes with a later version, so it is no typing error.",
     ["ill-formed"] = "All analyses rely on these rules; a program that breaks one would be misjudged.",
     ["lowering-failed"] = "A pass that cannot show that it keeps the meaning stops instead of guessing.",
@@ -209,7 +209,7 @@ reasons.no_example = {
     ["no-worker"] = "It takes a moonloop that cannot start a process of its own: no file left to execute, no process " ..
         "or memory left.",
     ["interrupted"] = "It takes Ctrl-C while something runs.",
-    ["work-limit"] = "No call of this version sets a limit of work; a program that uses the library may.",
+    ["work-limit"] = "It takes a rule or another function of a search that does not come back, or a program that uses the library.",
     ["ill-typed"] = "A text, and moon.ir, are refused before that: with the code of the construct that does not fit.",
 }
 

@@ -141,6 +141,11 @@ end
 
 function registry.default_rules(kind) return with_own(kinds.rules[kind](registry), kind) end
 
+-- A name that a person gives: something to read.
+function registry.want_name(name, who)
+    if name and not name:find("%S") then core.fail("bad-argument", who .. ": name is empty") end
+end
+
 -- moon.tune.rule{name=, apply=, before=, after=, kinds=, key=, seconds=}. The same name again takes the place of the
 -- rule; without apply it takes the rule away.
 function registry.add(rule)
@@ -151,6 +156,7 @@ function registry.add(rule)
         if not known[k] then core.fail("bad-argument", "rule: no field is named " .. tostring(k)) end
     end
     for k, kind in pairs(known) do core.want(rule[k], kind, "rule: " .. k) end
+    registry.want_name(rule.name, "rule")
     if rule.before and rule.after then core.fail("bad-argument", "rule: it stands before one or after one, not both") end
     for _, name in ipairs(stock.rule) do
         if name == rule.name then core.fail("bad-argument", "rule: '" .. name .. "' is the name of a stock rule") end
@@ -210,7 +216,7 @@ function registry.postprocess(s, posts)
     for _, post in ipairs(posts) do
         local ok, fine, why
         if post.user then
-            ok, fine, why = pcall(core.limited, post.seconds or 2, post.run, s)
+            ok, fine, why = pcall(core.limited, post.seconds or 2, "postprocessor " .. post.name, post.run, s)
         else
             ok, fine, why = pcall(post.run, s)
         end
@@ -231,7 +237,10 @@ local function add(list, program, schedules, posts, mutators, name)
         if #posts > 0 then
             x.post = function(candidate)
                 local ok, who, why = registry.postprocess(candidate, posts)
-                if not ok then list.failures[who] = (list.failures[who] or 0) + 1 end
+                if not ok then
+                    list.failures[who] = (list.failures[who] or 0) + 1
+                    list.reasons[who] = why or list.reasons[who]
+                end
                 return ok, who, why
             end
         end
@@ -242,7 +251,7 @@ local function add(list, program, schedules, posts, mutators, name)
     end
 end
 
-local function new_list() return { refused = {}, warnings = {}, failures = {} } end
+local function new_list() return { refused = {}, warnings = {}, failures = {}, reasons = {} } end
 
 -- given: {name=, rules=, postprocs=, mutators=, filter=, target=, kind=}; what is left out is the target's.
 function registry.post_order(given)
@@ -254,10 +263,11 @@ function registry.post_order(given)
         local mutators = mutators_of(given.mutators or kinds.mutators(kind), target)
         for k, x in ipairs(given.rules or registry.default_rules(kind)) do rules[k] = entry("rule", x, target) end
         for k, x in ipairs(given.postprocs or kinds.postprocs(kind)) do posts[k] = entry("postproc", x, target) end
-        local schedules = generator.post_order_apply(program, { rules = rules, filter = given.filter, target = target,
+        local schedules, more = generator.post_order_apply(program, { rules = rules, filter = given.filter, target = target,
             refused = function(rule, s, block, why)
                 list.refused[#list.refused + 1] = { name = "rule " .. rule.name, error = why, block = s:handle(block).name }
             end })
+        if more then list.warnings[#list.warnings + 1] = "the rules make more than " .. #schedules .. " schedules; these are taken" end
         add(list, program, schedules, posts, mutators, given.name or "rules")
         list.made = generator.unique(program, list)
         list.target, list.kind, list.threads = json, kind, opts and opts.threads or target.threads
@@ -283,11 +293,13 @@ end
 function registry.union(members)
     return function(program, opts)
         local list = new_list()
+        list.parts = {}
         for _, member in ipairs(members) do
             local part = member.sketches(program, opts)
             for _, x in ipairs(part) do list[#list + 1] = x end
             for _, x in ipairs(part.refused or {}) do list.refused[#list.refused + 1] = x end
             for _, x in ipairs(part.warnings or {}) do list.warnings[#list.warnings + 1] = x end
+            list.parts[#list.parts + 1] = part
             list.target, list.threads, list.device = part.target, part.threads, list.device or part.device
         end
         list.made = generator.unique(program, list)

@@ -75,7 +75,7 @@ local function with_own(program, opts)
         if not seen[rules.generator.signature(program, x)] then list[#list + 1] = x end
     end
     for _, x in ipairs(more.refused) do list.refused[#list.refused + 1] = x end
-    list.failures, list.warnings = more.failures, more.warnings
+    list.failures, list.reasons, list.warnings = more.failures, more.reasons, more.warnings
     return list
 end
 
@@ -109,6 +109,7 @@ function space.define(given)
         if not fields[k] then core.fail("bad-argument", "space: no field is named " .. tostring(k)) end
         if fields[k] ~= "any" then core.want(v, fields[k], "space: " .. k) end
     end
+    rules.want_name(given.name, "space")
     if given.schedule and given.union then core.fail("bad-argument", "space: either schedule or union, not both") end
     if (given.schedule or given.union) and (given.rules or given.filter) then
         core.fail("bad-argument", "space: rules and filter go with neither schedule nor union")

@@ -159,7 +159,7 @@ programs: a module (each function is a task), a program, or a list of them and o
 local r = moon.tune_all({s, {workload = moon.workload.matmul(8, 8, 8), weight = 3}}, {trials = 2, db = ":memory:"})
 print(r.done, #r.tasks)]])
 topic("moon.tune.rule{name =, apply =, ...}", "a schedule rule of one's own, between those that make design spaces", [[
-apply: a function of a schedule and a block that gives the schedule, a list of schedules, or nothing (as it is now). before, after: a stock rule by name, else it is the first; kinds: of targets; seconds: at most for one block (2); key: it is asked only by blocks whose annotation schedule_rule names it, on targets with this key. Without apply the rule of that name is taken away. A rule that fails is named, and the search goes on without it. What it adds is searched beside the usual sketches.]],
+apply: a function of a schedule and a block that gives the schedule, a list of schedules, or nothing (as it is now). before, after: a stock rule by name, else it is the first; kinds: of targets; seconds: at most for one block (2), ten times that for all; a space holds at most 1000 schedules; key: it is asked only by blocks whose annotation schedule_rule names it, on targets with this key. Without apply the rule of that name is taken away. A rule that fails is named, and the search goes on without it. What it adds is searched beside the usual sketches.]],
     [[
 moon.tune.rule{name = "twos", apply = function(s, block)
     if s:get(block).name == "C" then s:split(s:get_loops(block)[1], {moon.auto, 2}) end

@@ -279,7 +279,10 @@ bool ml_tick(ml_Ctx *cx)
     }
     if (cx->budget > 0 && n >= cx->budget) {
         cx->stopped = true;
-        return ml_fail(cx, ML_E_WORK_LIMIT, ML_NUMBER("limit", cx->budget));
+        return ml_fail(
+            cx, ML_E_WORK_LIMIT,
+            ML_TEXT(ml_format(cx, "%llu steps of work", (unsigned long long)cx->budget)),
+            ML_NUMBER("limit", cx->budget));
     }
     return true;
 }

@@ -5,6 +5,9 @@
 local _, core = ...
 
 local generator = {}
+local MOST = 1000 -- schedules that rules, or a function, make of one program
+local FILTER_SECONDS = 2 -- for one block
+local LONGEST = 10 -- times what a rule may take for one block, it may take for all
 
 -- The blocks of the function that s works on, children before parents, the root last.
 local function post_order(s, filter)
@@ -21,7 +24,7 @@ local function post_order(s, filter)
     end
     local function visit(b)
         for _, child in ipairs(inside[b.name] or {}) do visit(child) end
-        if not filter or filter(s, b) then list[#list + 1] = b end
+        if not filter or core.limited(FILTER_SECONDS, "the filter", filter, s, b) then list[#list + 1] = b end
     end
     if root then visit(root) end
     return list
@@ -59,7 +62,7 @@ local function results_of(rule, s, block, target, refused)
     local before = rule.user and s:copy()
     local fine, list
     if rule.user then
-        fine, list = pcall(core.limited, rule.seconds or 2, rule.apply, s, block, target)
+        fine, list = pcall(core.limited, rule.seconds or 2, "rule " .. rule.name, rule.apply, s, block, target)
     else
         fine, list = pcall(rule.apply, s, block, target)
     end
@@ -72,6 +75,9 @@ local function results_of(rule, s, block, target, refused)
         list = { s }
     end
     local why = not fine and (list == nil and "it raises nothing" or list)
+    if fine and type(list) == "table" and #list > MOST then
+        why = ("it gives %d schedules, and a space holds at most %d"):format(#list, MOST)
+    end
     if fine and (type(list) ~= "table" or rule.user and #list == 0) then
         why = "it gives " .. (type(list) == "table" and "an empty list" or "a " .. type(list))
             .. ", not a schedule or a list of them"
@@ -88,19 +94,31 @@ local function results_of(rule, s, block, target, refused)
     return { before }
 end
 
--- opts: rules ({name=, apply=, user=}), filter, target, refused(rule, s, block, why). Gives schedules.
+-- opts: rules ({name=, apply=, user=}), filter, target, refused(rule, s, block, why). Gives schedules, MOST at most, and
+-- whether there were more. A rule of a person's own that makes too many, or takes too long in all, is left out.
 function generator.post_order_apply(program, opts)
     local start = core.schedule(program, { name = "sketch" })
-    local all = { start }
+    local all, more = { start }, false
     local blocks = collect(start, opts.filter)
     for _, rule in ipairs(opts.rules) do
-        local stack, results, broken = {}, {}, false
+        local stack, results, broken, spent = {}, {}, false, 0
         for _, s in ipairs(all) do stack[#stack + 1] = { s, #blocks } end
         while #stack > 0 do
             local top = table.remove(stack)
             local s, n = top[1], top[2]
+            local many = #stack + #results >= MOST
+            local late = spent > LONGEST * (rule.seconds or 2)
+            if n > 0 and rule.user and not broken and (many or late) then
+                opts.refused(rule, s, blocks[n], many and ("it makes more than %d schedules"):format(MOST)
+                    or ("it takes more than %g s for all blocks"):format(LONGEST * (rule.seconds or 2)))
+                results = all
+                break
+            end
+            more = more or many and n > 0
             if n == 0 then
                 results[#results + 1] = s
+            elseif many then
+                stack[#stack + 1] = { s, n - 1 }
             else
                 local block = s:handle(blocks[n])
                 local skip = broken or not block.alive
@@ -111,10 +129,12 @@ function generator.post_order_apply(program, opts)
                 if skip then
                     stack[#stack + 1] = { s, n - 1 }
                 else
+                    local began = core.clock()
                     local list = results_of(rule, s, block, opts.target, function(...)
                         broken = true
                         opts.refused(...)
                     end)
+                    spent = spent + core.clock() - began
                     for _, x in ipairs(list) do stack[#stack + 1] = { x, n - 1 } end
                 end
             end
@@ -122,17 +142,20 @@ function generator.post_order_apply(program, opts)
         all = results
     end
     for k, s in ipairs(all) do all[k] = simplified(program, s, "sketch") end
-    return all
+    return all, more
 end
 
 -- What a function makes of a fresh schedule: nothing (that one), a schedule, or a list of them.
 function generator.schedule_fn(program, fn, seconds)
     local s = core.schedule(program, { name = "sketch" })
-    local got = core.limited(seconds, fn, s)
+    local got = core.limited(seconds, "the function of the space", fn, s)
     if got == nil then got = s end
     if type(got) == "userdata" then got = { got } end
     if type(got) ~= "table" then
         core.fail("bad-argument", "schedule-fn: the function gives a " .. type(got) .. ", not a schedule or a list of them")
+    end
+    if #got > MOST then
+        core.fail("bad-argument", ("schedule-fn: the function gives %d schedules, and a space holds at most %d"):format(#got, MOST))
     end
     for k, x in ipairs(got) do
         if type(x) ~= "userdata" or not pcall(s.version, x) then

@@ -460,6 +460,46 @@ test("a rule that fails is named, and the search goes on without it", function()
     end
 end)
 
+test("a limit holds in coroutines that were made before, and says how long and of what", function()
+    local p = moon.workload.matmul(8, 8, 8)
+    local function forever() while true do end end
+    local wrapped, co = coroutine.wrap(forever), coroutine.create(forever)
+    local function resumes()
+        coroutine.resume(co)
+        forever()
+    end
+    for _, apply in ipairs { function() wrapped() end, resumes } do
+        with_rule({ name = "test-co", apply = apply, seconds = 0.05 }, function()
+            local said = moon.tune.space { kind = "llvm" }.sketches(p).refused[1]
+            assert(tostring(said.error):find("gave up after 0%.%d+ s of rule test%-co %(%d+ steps of Lua%)"), tostring(said.error))
+        end)
+    end
+    local bad = moon.tune.space { filter = forever }
+    local ok, e = pcall(bad.sketches, p)
+    assert(not ok and e.code == "work-limit" and e.message:find("s of the filter"), tostring(e))
+end)
+
+test("a rule makes so many schedules at most, a function too", function()
+    local p = moon.workload.batch_matmul { b = 1, m = 16, n = 16, k = 16 }
+    local function copies(n)
+        return function(s)
+            local list = {}
+            for k = 1, n do list[k] = s:copy() end
+            return list
+        end
+    end
+    for n, why in pairs { [40] = "more than 1000 schedules", [1001] = "it gives 1001 schedules" } do
+        with_rule({ name = "test-many", apply = copies(n), seconds = 60 }, function()
+            local list = moon.tune.space { kind = "llvm" }.sketches(p)
+            assert(#list == 3 and #list.refused == 1 and list.refused[1].error:find(why, 1, true), #list)
+        end)
+    end
+    local ok, e = pcall(moon.tune.space { schedule = copies(1001) }.sketches, p)
+    assert(not ok and e.code == "bad-argument" and e.message:find("at most 1000"), tostring(e))
+    refused("bad-argument", "name is empty", moon.tune.rule, { name = "" })
+    refused("bad-argument", "name is empty", moon.tune.space, { name = " " })
+end)
+
 test("a rule that blocks ask for by its key fails like others", function()
     local s = moon.schedule(moon.workload.batch_matmul { b = 1, m = 16, n = 16, k = 16 })
     s:annotate("Z", "schedule_rule", "test-kaboom")

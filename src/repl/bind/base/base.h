@@ -46,6 +46,8 @@ struct ml_Intrins *bind_intrins(lua_State *L);
  * past every pcall, until the caller resets it. NULL: none. Contexts made meanwhile keep
  * watching the flag: it outlives the state. */
 void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag);
+/* A thread of this state looks for the flag, as new ones do. */
+void bind_watch_interrupt(lua_State *L);
 /* Calls fn now and then while Lua runs, and what is made for it; fn runs no Lua. */
 void ml_lua_set_watch(lua_State *L, ml_WatchFn *fn, void *user);
 /* The seed of schedules that are made without one. */

@@ -100,12 +100,18 @@ static void poll_interrupt(lua_State *L, lua_Debug *ar)
     ml_lua_fail(L, ML_E_INTERRUPTED, "interrupted");
 }
 
-void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag)
+void bind_watch_interrupt(lua_State *L)
 {
     enum { INSTRUCTIONS = 1000 };
+    bool on = bind_state(L)->interrupt != NULL;
 
+    lua_sethook(L, on ? poll_interrupt : NULL, on ? LUA_MASKCOUNT : 0, INSTRUCTIONS);
+}
+
+void ml_lua_set_interrupt(lua_State *L, volatile sig_atomic_t *flag)
+{
     bind_state(L)->interrupt = flag;
-    lua_sethook(L, flag ? poll_interrupt : NULL, flag ? LUA_MASKCOUNT : 0, INSTRUCTIONS);
+    bind_watch_interrupt(L);
 }
 
 void ml_lua_set_watch(lua_State *L, ml_WatchFn *fn, void *user)
