@@ -14,6 +14,8 @@
 #include "repl/out/interrupt.h"
 #include "repl/show/roofline.h"
 
+#define BRIEF 100e-9 /* seconds of a run of which no roof tells */
+
 enum { HEIGHT = 18, LOW = 14 }; /* lines of the plot; on a narrow screen */
 
 static void giga(ml_Text *t, double v)
@@ -96,6 +98,8 @@ static void table(const ml_Roofline *r, ml_Text *t)
         ml_text_add(t, "no version was timed yet: :time\n");
         return;
     }
+    bool brief = false;
+
     ml_text_fmt(t, "%-8s%12s%10s%14s\n", "version", "time", ml_rate_unit(a),
                 "of the bound");
     for (size_t k = 0; k < r->points.n; k++) {
@@ -112,10 +116,14 @@ static void table(const ml_Roofline *r, ml_Text *t)
         if (p->bound > 0 && p->bound <= ML_SHARE_MOST * p->seconds)
             ml_text_fmt(t, "%12.1f %%", 100 * fmin(1, p->bound / p->seconds));
         ml_text_char(t, '\n');
+        brief |= p->seconds < BRIEF;
         ml_text_free(&s);
         ml_text_free(&g);
         ml_text_free(&name);
     }
+    if (brief)
+        ml_text_add(t, "a run under 100 ns is mostly its call and the wait for single "
+                       "operations: no roof tells of these\n");
 }
 
 static const ml_TimingArgs ARGS = {.knows = ":roofline knows --cold and --shape n=N"};

@@ -127,6 +127,19 @@ static void add_limits(const ml_Timing *r, ml_Text *t)
     add_bandwidth(r, t);
 }
 
+static bool tells_bandwidth(const ml_Timing *r)
+{
+    return r->has_roof && r->roof.memory && !isnan(r->moved);
+}
+
+/* The share of the roof, which is told first, is that of the bound. */
+static bool says_bound(const ml_Timing *r)
+{
+    double share = tells_bandwidth(r) ? r->moved : r->by_hand ? (double)NAN : r->share;
+
+    return fabs(share - r->of_bound) < 0.005 * r->of_bound;
+}
+
 /* What the machine allows of what this does, with as many threads as there are. */
 static void add_bound(const ml_Timing *r, int indent, ml_Text *t)
 {
@@ -137,9 +150,10 @@ static void add_bound(const ml_Timing *r, int indent, ml_Text *t)
     ml_text_fmt(t, ", %u thread%s", r->bounded.threads, r->bounded.threads == 1 ? "" : "s");
     if (r->bounded.less)
         ml_text_add(t, ", for what it computes");
-    if (!isnan(r->of_bound))
-        ml_text_fmt(t, ": a share of %.*f", r->of_bound < 0.0995 ? 3 : 2, r->of_bound);
-    else
+    if (!isnan(r->of_bound) && !says_bound(r))
+        ml_text_fmt(t, ": %.*f %% is reached", r->of_bound < 0.0995 ? 1 : 0,
+                    r->of_bound * 100);
+    else if (isnan(r->of_bound))
         ml_text_add(t, ", and this takes less: the machine was measured in a bad moment, "
                        "or it was disturbed just now");
 }
@@ -147,7 +161,7 @@ static void add_bound(const ml_Timing *r, int indent, ml_Text *t)
 /* How near its own roof it comes, what it must do at least, and the other roof beside it. */
 static void add_roofs(const ml_Timing *r, int indent, ml_Text *t)
 {
-    bool moves = r->has_roof && r->roof.memory && !isnan(r->moved);
+    bool moves = tells_bandwidth(r);
 
     if (moves) {
         add_share(t, indent, r->moved);

@@ -24,6 +24,14 @@ static void add_gain(ml_Text *t, double gain)
     ml_text_fmt(t, "×%.*f", gain < 9.95 ? 1 : 0, gain);
 }
 
+/* Of some hundred cycles, of which its bound is a small part. */
+static bool is_short(const ml_Why *w)
+{
+    double s = w->timing.t.median > 0 ? w->timing.t.median : w->model.seconds;
+
+    return s < 100e-9 && w->share < 0.5;
+}
+
 static void head(const ml_Why *w, ml_Text *t)
 {
     ml_text_fmt(t, "%s v%d   ", w->schedule, w->version);
@@ -37,11 +45,16 @@ static void head(const ml_Why *w, ml_Text *t)
     if (!isnan(w->share)) {
         ml_text_add(t, "; the bound is ");
         ml_text_bound(t, w->bound, w->limit);
-        ml_text_fmt(t, ", a share of %.*f", w->share < 0.0995 ? 3 : 2, w->share);
+        ml_text_fmt(t, ", of which %.*f %% is reached", w->share < 0.0995 ? 1 : 0,
+                    w->share * 100);
     }
     ml_text_char(t, '\n');
     if (w->at_bound)
         ml_text_add(t, "it is at its bound: nothing keeps it from there\n");
+    else if (w->n == 0 && is_short(w))
+        ml_text_add(t, "it is so short that most of its time is the call and the wait for "
+                       "single operations, which the bound does not count: a larger size "
+                       "shows what keeps the program\n");
     else if (w->n == 0)
         ml_text_add(t, "no cause is seen that costs more than a few percent\n");
     if (w->model.opaque)
