@@ -172,11 +172,29 @@ static void tell(Groups *g)
     ml_text_free(&line);
 }
 
+/* Of the focus' function at its start. */
+static const char *start_without_numbers(ml_Session *ss, ml_Ctx *cx)
+{
+    const ml_Func *f = ml_schedule_func(ss->focus);
+    const ml_Module *m = ml_version_program(ss->focus, 0).mod;
+    ml_Ctx *scratch = ml_ctx_fork(ml_schedule_ctx(ss->focus));
+    ml_Text t = {0};
+
+    f = f ? ml_module_find(m, f->name) : m->n == 1 ? m->funcs[0] : NULL;
+    if (f)
+        ml_print_func(scratch, &t, f, NULL);
+    const char *z = without_numbers(cx, ml_text_z(&t));
+
+    ml_ctx_unref(scratch);
+    ml_text_free(&t);
+    return z;
+}
+
 bool ml_best_by(ml_Session *ss, ml_Ctx *cx, ml_Db *db, const ml_DbWorkload *w, ml_BestBy by)
 {
     Groups g = {.ss = ss, .cx = cx, .db = db, .by = by};
 
-    g.program = without_numbers(cx, w->program ? w->program : "");
+    g.program = start_without_numbers(ss, cx);
     if (!(by == ML_BY_SHAPE ? add_kin(&g) : add_records(&g, w)))
         return ml_session_ctx_error(ss, cx);
     if (g.v.n == 0)

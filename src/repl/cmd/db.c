@@ -1,6 +1,8 @@
 /* cmd_db - :db, the database of records: what is in it, and another one's taken in.
  * Source: interaction 11; auto-scheduler 17. */
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "moonloop/core/json/data.h"
 #include "moonloop/work/fact/fact.h"
@@ -61,13 +63,15 @@ static ml_Db *open_db(ml_Session *ss, const char *path)
     return db;
 }
 
-static bool merge(ml_Session *ss, ml_Db *db, const char *path)
+/* Nothing is made where there is nothing to take. */
+static bool merge(ml_Session *ss, const char *into, const char *path)
 {
     ml_Ctx *cx = ml_ctx_new(0);
-    ml_Db *from = ml_db_open_existing(cx, path);
+    ml_Db *from = ml_db_open_existing(cx, path),
+          *db = from ? ml_host_db_to_write(ss->host, into) : NULL;
     size_t n = 0;
     ml_Data *d = ml_session_data(ss);
-    bool ok = from && ml_db_merge(db, cx, from, &n);
+    bool ok = db && ml_db_merge(db, cx, from, &n);
 
     if (ok) {
         ml_out_say(&ss->out, "%zu record%s of %s came into %s", n, n == 1 ? "" : "s", path,
@@ -75,7 +79,7 @@ static bool merge(ml_Session *ss, ml_Db *db, const char *path)
         ml_data_one(d);
         ml_data_str(d, "db", ml_db_path(db));
         ml_data_int(d, "merged", (int64_t)n);
-    } else {
+    } else if (db || !from) {
         ml_session_ctx_error(ss, cx);
     }
     ml_db_close(from);
@@ -83,8 +87,12 @@ static bool merge(ml_Session *ss, ml_Db *db, const char *path)
     return ok;
 }
 
-static bool write_lines(ml_Session *ss, ml_Db *db, const char *folder)
+static bool write_lines(ml_Session *ss, const char *from, const char *folder)
 {
+    ml_Db *db = open_db(ss, from);
+
+    if (!db)
+        return false;
     ml_Ctx *cx = ml_ctx_new(0);
     ml_Data *d = ml_session_data(ss);
     size_t n = 0;
@@ -103,9 +111,16 @@ static bool write_lines(ml_Session *ss, ml_Db *db, const char *folder)
 
 /* What another system's lines stand for is the focus' start; the arguments of their records
  * are compared with its. */
-static bool read_lines(ml_Session *ss, ml_Db *db, const char *folder)
+static bool read_lines(ml_Session *ss, const char *into, const char *folder)
 {
     const ml_Func *f = ss->focus ? ml_schedule_func(ss->focus) : NULL;
+
+    if (access(folder, R_OK) != 0) /* before a database is made for it */
+        return ml_session_error(ss, ML_E_NO_FILE, "%s: %s", folder, strerror(errno));
+    ml_Db *db = ml_host_db_to_write(ss->host, into);
+
+    if (!db)
+        return false;
     ml_Ctx *cx = ml_ctx_new(0);
     ml_Data *d = ml_session_data(ss);
     ml_DbPrograms programs = {0};
@@ -132,7 +147,7 @@ bool cmd_db(ml_Session *ss, const ml_Words *w)
 {
     static const struct {
         const char *name;
-        bool (*run)(ml_Session *ss, ml_Db *db, const char *what);
+        bool (*run)(ml_Session *ss, const char *db, const char *what);
     } DO[] = {{"merge", merge}, {"export", write_lines}, {"import", read_lines}};
     const char *path = w->n > 2 ? w->v[2] : NULL;
 
@@ -144,9 +159,7 @@ bool cmd_db(ml_Session *ss, const ml_Words *w)
                                     k == 0 ? "OTHER" : "FOLDER");
         if (ml_session_forbids(ss, ":db merge, export and import"))
             return false;
-        ml_Db *db = ml_host_db_to_write(ss->host, path);
-
-        return db && DO[k].run(ss, db, w->v[1]);
+        return DO[k].run(ss, path, w->v[1]);
     }
     if (w->n > 1)
         return ml_session_error(ss, ML_E_BAD_ARGUMENT,

@@ -50,7 +50,9 @@ static bool look(ml_Session *ss, const ml_Words *w, const char *what, Look *l)
     if (l->db == NULL)
         return false;
     l->cx = ml_ctx_new(0);
-    if (ml_records_workload(l->cx, ss->focus, l->db, &l->w))
+    if (ml_records_workload(l->cx, ss->focus, l->db, &l->w) ||
+        (!ml_error(l->cx) && l->by &&
+         ml_streq(l->by, "shape"))) /* of others there may be */
         return true;
     if (ml_error(l->cx))
         ml_session_ctx_error(ss, l->cx);
