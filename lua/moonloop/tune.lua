@@ -173,7 +173,7 @@ local function session_db(path)
 end
 
 -- What was left out of a space by mistakes of a person's own, a line each; nil: nothing was.
-local function note_of(list)
+function tune.note_of(list)
     local lines = {}
     for _, x in ipairs(list.refused or {}) do
         if x.name:find("^rule ") then
@@ -185,6 +185,48 @@ local function note_of(list)
     return #lines > 0 and table.concat(lines, "\n") or nil
 end
 
+local looked = {} -- the spaces of the searches at work
+local warned = {} -- what was to be told of them, each once
+
+-- Adds what the postprocessors of a space left out: {name =, n =, why =} by name.
+local function add_left_out(list, to)
+    for name, n in pairs(list.failures or {}) do
+        local x = to[name] or { name = name, n = 0 }
+        x.n, x.why = x.n + n, list.reasons and list.reasons[name] or x.why
+        if not to[name] then
+            to[name] = x
+            to[#to + 1] = x
+        end
+    end
+    for _, part in ipairs(list.parts or {}) do add_left_out(part, to) end
+end
+
+-- What the searches at work left out, a line each: candidates by their postprocessors, rules that came in later. nil:
+-- nothing.
+function tune.left_out()
+    local out, lines = {}, table.move(warned, 1, #warned, 1, {})
+    for _, list in ipairs(looked) do add_left_out(list, out) end
+    table.sort(out, function(a, b) return a.name < b.name end)
+    for _, x in ipairs(out) do
+        lines[#lines + 1] = ("note: postprocessor %s left out %d candidate%s%s"):format(x.name, x.n, x.n == 1 and "" or "s",
+            x.why and ": " .. x.why or "")
+    end
+    return #lines > 0 and table.concat(lines, "\n") or nil
+end
+
+
+function tune.opened_none() looked, warned = {}, {} end
+
+-- One more search of several, over this space.
+function tune.opened(list)
+    local note = tune.note_of(list)
+    looked[#looked + 1] = list
+    for _, text in ipairs(warned) do
+        if text == note then note = nil end
+    end
+    warned[#warned + 1] = note
+end
+
 function tune.begin(s, given)
     local opts, warning = {}, nil
     core.want(given, "table", "tune: opts")
@@ -192,7 +234,8 @@ function tune.begin(s, given)
     opts.db, warning = session_db(opts.db)
     if opts.threads == 0 then opts.threads = nil end
     local t, list = tune.search(s, opts)
-    return t, warning, note_of(list)
+    looked, warned = { list }, {}
+    return t, warning, tune.note_of(list)
 end
 
 local apart = {} -- searches that are compared
@@ -204,7 +247,9 @@ function tune.begin_apart(s, given)
     for k, v in pairs(given) do opts[k] = v end
     opts.db = core.db(":memory:")
     if opts.threads == 0 then opts.threads = nil end
-    local t = tune.search(s, opts)
+    local t, list = tune.search(s, opts)
+    if #apart == 0 then tune.opened_none() end
+    tune.opened(list)
     apart[#apart + 1] = t
     return t
 end

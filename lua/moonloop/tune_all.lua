@@ -45,13 +45,32 @@ local function each_program(what, add)
     end
 end
 
--- The tasks, none of them begun. opts.db is a database.
-function tune.tasks(what, opts)
+-- Options, refused here where the first of many tasks would be.
+local function read(opts)
     core.want(opts, "table?", "tune_all: opts")
     local o = opts or {}
     for k in pairs(o) do
         if not known[k] then core.fail("bad-argument", "tune_all: no option is named " .. tostring(k)) end
     end
+    if o.with then
+        local found, names = false, {}
+        for k, x in ipairs(core.strategies()) do
+            names[k] = x.name
+            found = found or o.with == x.name or o.with == x.alias
+        end
+        if not found then
+            core.fail("bad-argument", ("no strategy is named %s: there are %s"):format(tostring(o.with), table.concat(names, ", ")))
+        end
+    end
+    if o.model and o.model ~= "xgb" and o.model ~= "analytic" and o.model ~= "random" then
+        core.fail("bad-argument", "model is xgb, analytic or random, not " .. tostring(o.model))
+    end
+    return o
+end
+
+-- The tasks, none of them begun. opts.db is a database.
+function tune.tasks(what, opts)
+    local o = read(opts)
     local tasks = core.tasks { trials = o.trials, each = o.each, seconds = o.seconds, seed = o.seed, rule = o.rule,
         threads = o.threads }
     local db = o.db
@@ -62,6 +81,7 @@ function tune.tasks(what, opts)
         local k = tasks:add(program, { name = name, weight = weight })
         if k then it.programs[k] = it.programs[k] or program end
     end)
+    tune.opened_none()
     if #it.programs == 0 then core.fail("bad-argument", "tune_all: there is nothing to tune") end
     kept[tasks] = it
     return tasks
@@ -75,8 +95,9 @@ function tune.open_task(tasks, k)
     local it = kept[tasks]
     local o = { tasks = tasks }
     for key, v in pairs(it.search) do o[key] = v end
-    local ok, e = pcall(tune.search, it.programs[k], o)
+    local ok, e, list = pcall(tune.search, it.programs[k], o)
     if ok then
+        tune.opened(list)
         tasks:open(e)
     elseif type(e) == "userdata" and e.code == "interrupted" then
         error(e, 0)
@@ -114,6 +135,7 @@ function tune.begin_all(what, given)
     local opts = {}
     core.want(given, "table", "tune_all: opts")
     for k, v in pairs(given) do opts[k] = v end
+    read(opts)
     if type(what) == "userdata" and has(what, "jump") then -- a schedule: the functions that it began with
         what = what:copy()
         what:jump(0)

@@ -34,6 +34,17 @@ void ml_text_thousands(ml_Text *out, int64_t v)
     }
 }
 
+void ml_text_trials(ml_Text *t, int64_t done, int64_t total)
+{
+    const char *s = total == 1 ? "" : "s";
+
+    if (done > total)
+        ml_text_fmt(t, "%lld trial%s were asked for, %lld are done", (long long)total, s,
+                    (long long)done);
+    else
+        ml_text_fmt(t, "%lld of %lld trial%s", (long long)done, (long long)total, s);
+}
+
 static const char *const units[] = {"s", "ms", "µs", "ns"};
 
 /* The unit in which `like` is written: how often it is multiplied by 1000. */

@@ -7,6 +7,8 @@
 /* 2.15 G, 524 k, 64 ; three digits. */
 void ml_text_si(ml_Text *t, double v);
 void ml_text_thousands(ml_Text *t, int64_t v); /* 1,048,576 */
+/* "12 of 64 trials"; where earlier searches have more than were asked for that is said. */
+void ml_text_trials(ml_Text *t, int64_t done, int64_t total);
 /* "36.8 ms", "1.02 s", "830 ns" */
 void ml_text_seconds(ml_Text *t, double seconds);
 /* The number alone, in the unit that ml_text_seconds gives `like`. */

@@ -76,6 +76,15 @@ const char *ml_host_tuner_note(ml_Host *h)
     return z;
 }
 
+const char *ml_host_left_out(ml_Host *h)
+{
+    begin_call(h->L, "left_out");
+    if (!ml_host_run(h, 1, 1, false))
+        return NULL;
+    lua_setfield(h->L, LUA_REGISTRYINDEX, NOTE);
+    return ml_host_tuner_note(h);
+}
+
 void ml_host_tuner_end(ml_Host *h, const char *db)
 {
     begin_call(h->L, "finish");
@@ -145,10 +154,10 @@ static void push_tasks_ask(lua_State *L, const ml_TasksAsk *ask)
     bind_set_bool(L, "fresh", ask->fresh);
     bind_set_int(L, "threads", ask->threads);
     bind_set_string(L, "rule", ask->rule);
-    bind_set_string(L, "db", ask->db);
+    bind_set_string(L, "space", ask->space);
     bind_set_string(L, "with", ask->with);
     bind_set_string(L, "model", ask->model);
-    bind_set_string(L, "space", ask->space);
+    bind_set_string(L, "db", ask->db);
 }
 
 /* Calls what is begun with its two arguments, and keeps the tasks that it gives. */

@@ -24,6 +24,9 @@ ml_Tuner *ml_host_tuner_begin(ml_Host *h, ml_Schedule *s, const ml_TuneAsk *ask,
 /* Of the search at work: what rules of a person's own have been left out, one line each; NULL:
  * none has. */
 const char *ml_host_tuner_note(ml_Host *h);
+/* Of the searches at work: what their postprocessors left out, and rules of a space that was made
+ * meanwhile, one line each; NULL: nothing. */
+const char *ml_host_left_out(ml_Host *h);
 void ml_host_tuner_end(ml_Host *h, const char *db);
 /* One of several searches that know nothing of each other: its records are in memory. Kept
  * until all are ended. */
@@ -35,7 +38,7 @@ typedef struct ml_TasksAsk {
     bool fresh;
     uint32_t threads;
     const char *rule, *db;            /* NULL: the usual one */
-    const char *with, *model, *space; /* the same; of --shape */
+    const char *with, *model, *space; /* the same */
 } ml_TasksAsk;
 /* The tasks that a piece of Lua gives (NULL: the functions of the focus), kept like a
  * search. NULL: the error was printed. */

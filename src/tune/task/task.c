@@ -58,6 +58,7 @@ struct ml_Tasks {
     size_t n_beside; /* of so many */
     bool begun;
     double begin;
+    double paused_at; /* 0: it is not */
     ml_TasksStatus st;
 };
 
@@ -124,7 +125,7 @@ bool ml_tasks_add(ml_Tasks *ts, ml_Ctx *cx, const ml_Module *m, const char *func
 {
     const ml_Func *f = func ? ml_module_find(m, func) : m->n == 1 ? m->funcs[0] : NULL;
     const char *hash;
-    Task t = {.st = {.weight = weight, .bound = bound, .hope = (double)NAN}};
+    Task t = {.st = {.weight = weight, .bound = bound, .hope = (double)NAN, .favour = 1}};
 
     if (f == NULL)
         return ml_fail_no_function(cx, m);
@@ -174,7 +175,30 @@ ml_Tuner *ml_tasks_tuner(const ml_Tasks *ts)
 
 static double elapsed(const ml_Tasks *ts)
 {
-    return ts->begun ? ml_clock() - ts->begin : 0;
+    double now = ts->paused_at > 0 ? ts->paused_at : ml_clock();
+
+    return ts->begun ? now - ts->begin : 0;
+}
+
+void ml_tasks_pause(ml_Tasks *ts, bool on)
+{
+    if (on == (ts->paused_at > 0))
+        return;
+    if (!on)
+        ts->begin += ml_clock() - ts->paused_at;
+    ts->paused_at = on ? ml_clock() : 0;
+    if (ts->at_work)
+        ml_tuner_pause(ts->v.v[ts->now].t, on);
+}
+
+void ml_tasks_skip(ml_Tasks *ts, size_t k)
+{
+    ts->v.v[k].st.skipped = ts->v.v[k].st.over = true;
+}
+
+void ml_tasks_favour(ml_Tasks *ts, size_t k, double by)
+{
+    ts->v.v[k].st.favour = fmin(1e6, fmax(1e-6, ts->v.v[k].st.favour * by));
 }
 
 /* Seconds of the search that are left; infinity: there is no limit. */
@@ -340,6 +364,7 @@ static size_t next_task(ml_Tasks *ts)
         t->st.hope = t->st.over       ? 0
                      : t->st.best > 0 ? ml_task_gradient(&v[k])
                                       : (double)NAN;
+        v[k].weight *= t->st.favour;
     }
     at = ml_task_next(ts->o.rule, v, ts->v.n, ts->last, &ts->random);
     ml_ctx_unref(tmp);
@@ -504,6 +529,8 @@ ml_TasksState ml_tasks_step(ml_Tasks *ts, ml_Ctx *cx, double seconds)
             ml_error_clear(ts->keep);
             return ML_TASKS_CANCELLED;
         }
+        if (ts->paused_at > 0)
+            return ML_TASKS_MORE; /* who waits waits for something else */
         st = give_work(ts);
         if (!ts->at_work)
             return st;
@@ -533,6 +560,7 @@ const ml_TasksStatus *ml_tasks_status(ml_Tasks *ts)
     s->weighted = 0;
     s->without = 0;
     s->now = ts->now;
+    s->turns = ts->phase == PHASE_TURNS;
     for (size_t k = 0; k < ts->v.n; k++) {
         const Task *t = &ts->v.v[k];
 

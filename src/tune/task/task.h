@@ -46,6 +46,8 @@ typedef struct ml_TaskStatus {
     bool over;           /* it gets no further batch: */
     bool exhausted;      /* because its space holds no further program, */
     const char *refused; /* or for this reason */
+    double favour;       /* that its hope is multiplied by; 1 unless somebody shifts it */
+    bool skipped;        /* it is over because somebody wants that */
 } ml_TaskStatus;
 
 typedef struct ml_TasksStatus {
@@ -56,6 +58,7 @@ typedef struct ml_TasksStatus {
     double weighted;         /* sum of weighted times of the tasks that have one */
     size_t without;          /* tasks that have none */
     size_t now;              /* the task whose turn it is; SIZE_MAX: none */
+    bool turns;              /* the budget is used: the fastest are measured by turns */
     const char *warning;     /* records are kept in memory only, and why; NULL */
 } ml_TasksStatus;
 
@@ -94,6 +97,13 @@ void ml_tasks_open(ml_Tasks *ts, ML_TAKES ml_Tuner *t);
 void ml_tasks_refuse(ml_Tasks *ts, const char *why);
 /* The search at work, to look at; NULL: none is. */
 ml_Tuner *ml_tasks_tuner(const ml_Tasks *ts);
+
+/* While it runs: nothing new is begun, and the time does not count; or it goes on. */
+void ml_tasks_pause(ml_Tasks *ts, bool on);
+/* Gives a task no further batch; what is at work is finished. */
+void ml_tasks_skip(ml_Tasks *ts, size_t k);
+/* Multiplies what the gradient rule expects of a task: above 1 it gets more of the budget. */
+void ml_tasks_favour(ml_Tasks *ts, size_t k, double by);
 
 /* ---- which task is next; alone, for tests */
 typedef struct ml_TaskTurn {
