@@ -382,6 +382,206 @@ static void a_table_of_tasks_marks_the_next(void **state)
     ml_board_free(&b);
 }
 
+/* ---- of another process */
+
+static void tell(const ml_Board *b, ml_BoardTold *told, ml_Board *to, bool heard)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_Data d = {.schema = true};
+    ml_JsonError e = {0};
+
+    ml_data_row(&d);
+    ml_board_tell(b, told, &d);
+    const char *line = ml_data_lines(&d);
+    const ml_Json *j = ml_json_read(cx, (ml_Str){line, strcspn(line, "\n")}, &e);
+
+    assert_non_null(j);
+    assert_true(ml_board_hear(to, ml_json_get(j, "board")) == heard);
+    ml_data_free(&d);
+    ml_ctx_unref(cx);
+}
+
+static void picture_of(const ml_Board *b, ml_Text *t)
+{
+    ml_Grid g;
+
+    ml_grid_init(&g, 120, 30, false);
+    ml_board_draw(b, &g, (ml_Rect){0, 0, 120, 30}, &LOOK);
+    ml_board_scatter(b, &g, (ml_Rect){60, 20, 60, 10});
+    ml_grid_text(&g, t);
+    ml_grid_free(&g);
+}
+
+static void a_board_that_is_told_looks_the_same(void **state)
+{
+    ml_Board b, to = {0};
+    ml_BoardTold told = {0};
+    ml_Text one = {0}, other = {0};
+
+    (void)state;
+    make(&b);
+    tell(&b, &told, &to, true);
+    ml_board_trial(&b, &(ml_BoardTrial){.expected = 3e-3, .seconds = 1e-3, .record = 99});
+    ml_board_trial(&b, &(ml_BoardTrial){.record = 100});
+    b.st.done = 26;
+    b.st.generation = 4;
+    b.st.best = 1e-3;
+    b.st.best_record = 99;
+    b.rank[0] = (ml_BoardRank){99, 1e-3, "j=2×2, i=8×8", ""};
+    for (size_t k = 1; k < b.n_ranks; k++)
+        b.rank[k].against = NULL;
+    ml_board_compare(&b);
+    ml_push(b.cx, &b.faults, ((ml_BoardFault){"build", "codegen-failed", 1, 100}));
+    b.paused = true;
+    for (int k = 0; k < 3; k++) /* what was told is not told again */
+        tell(&b, &told, &to, true);
+    assert_int_equal(to.trials.n, b.trials.n);
+    assert_true(to.paused && to.faults.n == 1 && to.faults.v[0].record == 100);
+    picture_of(&b, &one);
+    picture_of(&to, &other);
+    assert_string_equal(ml_text_z(&one), ml_text_z(&other));
+    ml_text_free(&one);
+    ml_text_free(&other);
+    ml_board_free(&b);
+    ml_board_free(&to);
+}
+
+static void what_is_no_board_is_none(void **state)
+{
+    static const char *const LINES[] = {
+        "{}",
+        "{\"name\": 7, \"target\": \"x\"}",
+        "[1]",
+        "{\"name\": \"f\"}",
+    };
+    static const char odd[] =
+        "{\"name\": \"f\", \"target\": \"x\", \"trials\": [[], 7, [1, "
+        "-3, \"x\"]], \"ranks\": [[1]], \"sketches\": [{}], \"gains\": "
+        "[null], \"faults\": [[]], \"failed\": 3, \"amount\": -1}";
+    ml_Ctx *cx = ml_ctx_new(0);
+    ml_JsonError e = {0};
+    ml_Board b = {0};
+    ml_Text t = {0};
+
+    (void)state;
+    for (size_t k = 0; k < ML_COUNT(LINES); k++)
+        assert_false(ml_board_hear(&b, ml_json_read(cx, ml_str(LINES[k]), &e)));
+    assert_false(ml_board_hear(&b, NULL));
+    assert_true(ml_board_hear(&b, ml_json_read(cx, ml_str(odd), &e)));
+    picture_of(&b, &t);
+    assert_true(b.trials.n == 3 && b.n_ranks == 1);
+    ml_text_free(&t);
+    ml_board_free(&b);
+    ml_ctx_unref(cx);
+}
+
+/* ---- several programs */
+
+static void make_tasks(ml_Board *b, int n)
+{
+    static const char *const NAMES[] = {"R50.1 3x3", "R50.2 1x1", "dense", "max pool"};
+
+    ml_board_init(b, "4 tasks", "x86-64-v4", 1, 2);
+    for (int k = 0; k < n; k++)
+        ml_push(b->cx, &b->tasks,
+                ((ml_BoardTask){.name = NAMES[k % 4],
+                                .weight = k % 4 + 1,
+                                .flop = 1e9,
+                                .best = (k % 4 + 1) * 1e-3,
+                                .bound = 1e-3,
+                                .done = 16,
+                                .gain = k ? 1e-4 * k : (double)NAN,
+                                .hope = 5e-4 * k,
+                                .favour = 1,
+                                .next = k == 2,
+                                .over = k == 0}));
+    for (int k = 0; k < 12; k++)
+        ml_board_trial(b, &(ml_BoardTrial){.seconds = 0.06 - 0.002 * k});
+    b->st =
+        (ml_TuneStatus){.done = 64, .total = 200, .elapsed = 12, .eta = 20, .best = 0.038};
+    b->without = 0;
+    b->with = "mutate";
+    snprintf(b->why, sizeof b->why,
+             "dense: its next batch is expected to save 1.00 ms of "
+             "the sum, the most of all");
+}
+
+static void the_board_of_tasks(int w, int h, const char *text)
+{
+    ml_Board b;
+    ml_Grid g;
+
+    make_tasks(&b, 4);
+    ml_grid_init(&g, w, h, false);
+    ml_board_draw(&b, &g, (ml_Rect){0, 0, w, h}, &LOOK);
+    expect_picture(&g, text);
+    ml_grid_free(&g);
+    ml_board_free(&b);
+}
+
+static void the_board_of_tasks_at_80x20(void **state)
+{
+    (void)state;
+    the_board_of_tasks(
+        80, 20,
+        "tune 4 tasks  x86-64-v4   seed 1            64/200 trials  12s  eta 20s\n"
+        "sum of weighted times 38.0 ms  1 done\n"
+        "  task                     weight  trials  GFLOP/s  of roof  gain ms  hope ms\n"
+        "  R50.1 3x3                     1      16   1000.0  100.0 %        -    0.000\n"
+        "  R50.2 1x1                     2      16    500.0   50.0 %    0.100    0.500\n"
+        "▶ dense                         3      16    333.3   33.3 %    0.200    1.000\n"
+        "  max pool                      4      16    250.0   25.0 %    0.300    1.500\n"
+        "  30 ┤                                      dense: its next batch is expected to\n"
+        "     │           ┌                          save 1.00 ms of the sum, the most of\n"
+        "     │        ┌──┘                          all\n"
+        "22.5 ┤     ┌──┘                             mutate, gen 0\n"
+        "     │─────┘                                failed none\n"
+        "  15 ┤                                      curve: how often a second all of\n"
+        "     │                                      them could run\n"
+        "     │\n"
+        " 7.5 ┤\n"
+        "     │\n"
+        "   0 ┤\n"
+        "     └────────────────── a column a trial\n"
+        "p pause  ? help\n");
+}
+
+static void the_board_of_tasks_at_20x12(void **state)
+{
+    (void)state;
+    the_board_of_tasks(20, 12,
+                       "tune 4 tasks\n"
+                       "sum of weighted tim…\n"
+                       "1 done\n"
+                       "  task     trials  …\n"
+                       "  R50.1 3…     16  …\n"
+                       "  R50.2 1…     16  …\n"
+                       "▶ dense        16  …\n"
+                       "  30 ┤        ┌───\n"
+                       "     │────────┘\n"
+                       "   0 ┤\n"
+                       "     └──────────────\n"
+                       "p pause  ? help\n");
+}
+
+static void many_tasks_scroll_to_the_chosen_one(void **state)
+{
+    ml_Board b;
+    ml_Grid g;
+    ml_Text t = {0};
+
+    (void)state;
+    make_tasks(&b, 40);
+    b.tasks.v[37].name = "the chosen one";
+    ml_grid_init(&g, 80, 23, false);
+    ml_board_draw(&b, &g, (ml_Rect){0, 0, 80, 23}, &(ml_BoardLook){.cursor = 37});
+    ml_grid_text(&g, &t);
+    assert_non_null(strstr(ml_text_z(&t), "the chosen one"));
+    ml_text_free(&t);
+    ml_grid_free(&g);
+    ml_board_free(&b);
+}
+
 /* ---- keys */
 
 typedef struct Asked {
@@ -432,7 +632,12 @@ static bool pictured(ml_Live *l, const char *what)
 static void keys_choose_records_and_open_pages(void **state)
 {
     Asked asked = {0};
-    const ml_LiveCalls calls = {&asked, adopt, inspect, inspect, failures, pause_search};
+    const ml_LiveCalls calls = {.user = &asked,
+                                .adopt = adopt,
+                                .inspect = inspect,
+                                .diff = inspect,
+                                .failures = failures,
+                                .pause = pause_search};
     ml_Board b;
     ml_Live *l;
 
@@ -462,6 +667,57 @@ static void keys_choose_records_and_open_pages(void **state)
     ml_live_key(l, NULL, "p");
     assert_true(asked.pauses == 11 && !b.paused && pictured(l, "p pause"));
     ml_live_key(l, NULL, "x"); /* none of ours */
+    ml_live_free(l);
+    ml_board_free(&b);
+}
+
+typedef struct TaskAsked {
+    size_t task;
+    char key;
+    int shown;
+} TaskAsked;
+
+static void on_task(void *user, size_t task, char key, ml_Text *said)
+{
+    *(TaskAsked *)user = (TaskAsked){task, key, ((TaskAsked *)user)->shown};
+    ml_text_add(said, "it is so");
+}
+
+static void show_task(void *user, size_t task, ml_Text *out)
+{
+    ((TaskAsked *)user)->shown = (int)task;
+    ml_text_add(out, "== all of it");
+}
+
+static void keys_choose_tasks(void **state)
+{
+    TaskAsked asked = {.shown = -1};
+    const ml_LiveCalls calls = {.user = &asked, .task = on_task, .show_task = show_task};
+    ml_Board b;
+    ml_Live *l;
+
+    (void)state;
+    make_tasks(&b, 4);
+    l = ml_live_new(NULL, &b, &calls);
+    assert_true(pictured(l, "k skip  + - budget"));
+    for (int k = 0; k < 9; k++)
+        ml_live_key(l, "down", "");
+    ml_live_key(l, NULL, "k");
+    assert_true(asked.task == 3 && asked.key == 'k' && pictured(l, "it is so"));
+    ml_live_key(l, "up", "");
+    ml_live_key(l, NULL, "+");
+    assert_true(asked.task == 2 && asked.key == '+');
+    for (const char *p = "adfcx"; *p; p++) /* of one program */
+        ml_live_key(l, NULL, (const char[]){*p, 0});
+    assert_true(pictured(l, "task  ") && pictured(l, "weight"));
+    ml_live_key(l, "enter", "");
+    assert_true(asked.shown == 2 && pictured(l, "== all of it"));
+    ml_live_key(l, "esc", "");
+    ml_live_key(l, NULL, "?");
+    assert_true(pictured(l, "it gets no further batch"));
+    ml_live_key(l, "esc", "");
+    ml_live_key(l, NULL, "p");
+    assert_true(b.paused && pictured(l, "p go on"));
     ml_live_free(l);
     ml_board_free(&b);
 }
@@ -496,6 +752,12 @@ int main(void)
         cmocka_unit_test(the_scatter_shows_predicted_against_measured),
         cmocka_unit_test(any_size_and_any_state_is_drawn),
         cmocka_unit_test(a_table_of_tasks_marks_the_next),
+        cmocka_unit_test(a_board_that_is_told_looks_the_same),
+        cmocka_unit_test(what_is_no_board_is_none),
+        cmocka_unit_test(the_board_of_tasks_at_80x20),
+        cmocka_unit_test(the_board_of_tasks_at_20x12),
+        cmocka_unit_test(many_tasks_scroll_to_the_chosen_one),
+        cmocka_unit_test(keys_choose_tasks),
         cmocka_unit_test(keys_choose_records_and_open_pages),
         cmocka_unit_test(without_records_keys_say_so),
     };

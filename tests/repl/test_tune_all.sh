@@ -26,12 +26,34 @@ if grep -q 'no-target' err; then
     exit 0
 fi
 [ "$status" = 0 ] && grep -q '^12 of 12 trials (.*; sum of weighted times [0-9.]* ms$' out && grep -q '^tune 2 tasks  llvm ' err &&
-    grep -Eq '^ +id +FLOP +weight +GFLOP/s +us +weighted us +trials +done +name$' out &&
-    grep -Eq '^ +0 +5.243e\+05 +2 +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9]+ +matmul$' out && grep -q ' 5 .* heavy one$' out && [ "$(records a.db)" = 12 ]
+    grep -Eq '^ +id  name +FLOP +weight +GFLOP/s +us +weighted +trials +done$' out &&
+    grep -Eq '^ +0  matmul +524 k +2 +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9]+ *$' out && grep -q '^ *1  heavy one  *786 k  *5 ' out && [ "$(records a.db)" = 12 ]
 verdict 'tunes a list under one budget, equal programs as one'
 typed ":tune --all --trials 15 --db a.db $three"
 [ "$status" = 0 ] && grep -q '^15 of 15 trials (.*; 12 of them earlier;' out && [ "$(records a.db)" = 15 ]
 verdict 'counts the records of before'
+typed ":tune --all --trials 6 --db a.db $three"
+[ "$status" = 0 ] && grep -q '^6 trials were asked for, 15 are done (.*; 15 of them earlier;' out
+verdict 'says what is so where earlier records are more than was asked for'
+for width in 80 40 20; do
+    run --width $width -b -e ":tune --all --trials 15 --db a.db {workload.matmul(64, 64, 64), {workload = workload.matmul(96, 64, 64), name = 'a name much longer than the room that there is for it in a row of this table'}}"
+    [ "$status" = 0 ] && grep -q '^ *1  a na.*… ' out && [ "$(sed '/trials/,$d' out | wc -L)" -le $width ]
+    verdict "the table of tasks fits $width columns, names are cut"
+done
+typed ":tune --all --trials 4 --db w.db --with evolve --model random $three" && [ "$status" = 0 ] && [ "$(records w.db)" = 4 ] &&
+    typed ":tune --all --with nix --db x.db $three" && [ "$status" = 1 ] && has err 'no strategy is named nix: there are mutate, evolve' &&
+    typed ":tune --all --model foo --db x.db $three" && [ "$status" = 1 ] && has err 'model is xgb, analytic or random'
+verdict ':tune --all takes a strategy and a model, and refuses unknown ones at once'
+typed 's = schedule(workload.matmul(8, 8, 8))' ':tune --each 3' && [ "$status" = 1 ] && has err 'several programs under one budget: :tune --all --each' &&
+    typed 's = schedule(workload.matmul(8, 8, 8))' ':tune --compare --db x.db' && [ "$status" = 1 ] && has err 'compare keeps its records in memory' && [ ! -e x.db ]
+verdict 'options that have nothing to say are refused with the reason'
+typed 'moon.tune.space{name = "none", postprocs = {{name = "bad post", run = function() error("boo") end}}}' \
+    's = schedule(workload.matmul(8, 8, 8))' ':tune --space none --trials 2 --db p.db' ":tune --all --space none --trials 2 --db p.db {s}"
+[ "$(grep -c '^note: postprocessor bad post left out [0-9]* candidates: .*boo$' err)" = 2 ]
+verdict 'a postprocessor that leaves candidates out is named at the end, with its reason'
+typed 'moon.tune.rule{name = "no luck", apply = function() error("no luck") end}' ":tune --all --space post-order-apply --trials 2 --db p.db $three"
+[ "$(grep -c '^warning: rule no luck fails at block .* and is left out: .*no luck$' err)" = 1 ]
+verdict 'a rule that fails in several tasks is named once'
 typed 's = schedule(workload.matmul(64, 64, 64))' ':best 1 --db a.db' ':adopt --db a.db' ':check'
 [ "$status" = 0 ] && grep -q '^ok ' out
 verdict 'what it found is a record like any other'
@@ -65,7 +87,7 @@ class Module:
                 B[vi] = A[vi] + T.float32(1)
 PY
 typed ':open two.py' ':tune --all --trials 2 --db b.db'
-[ "$status" = 0 ] && grep -q '^tune 2 tasks ' err && grep -q ' foo$' out && ! grep -q ' done$' <(grep -v ' name$' out) &&
+[ "$status" = 0 ] && grep -q '^tune 2 tasks ' err && grep -q '^ *0  foo ' out && ! grep -q '^ *[0-9]  done ' out &&
     grep -q '^note: open: not tuned: a program with symbolic sizes' <(tr -s '\n ' ' ' <err | sed 's/note: /\n&/g')
 verdict 'tunes the functions of the focus; one that cannot be is named, one that is scheduled left out'
 
@@ -154,6 +176,10 @@ typed "$small" ':db import lines four.db' && [ "$status" = 0 ] && [ "$(records f
 verdict 'and is the focus where there is one'
 typed 's = schedule(workload.matmul(16, 16, 8))' ':db import lines five.db' && [ "$status" = 1 ] && has err 'has the arguments' && [ "$(records five.db)" = 0 ]
 verdict 'whose arguments must be those of the records'
+for line in ':db merge nowhere.db new.db' ':db import nowhere new.db' ':db export nolines new.db'; do
+    typed "$line" && [ "$status" != 0 ] && [ ! -e new.db ] && [ ! -e nolines ]
+    verdict "leaves nothing behind: $line"
+done
 typed ':db merge nowhere.db two.db' && [ "$status" = 1 ] && has err 'no database at nowhere.db'
 printf 'no database' >bad.db
 typed ':db merge bad.db two.db' && [ "$status" = 1 ] && has err 'bad.db' && [ "$(records two.db)" = 5 ]
@@ -175,5 +201,8 @@ timeout "$limit" "$ml" by.lua && typed "$small" ':best --by machine --db by.db' 
 [ "$status" = 0 ] && grep -Eq ' 3 +1  x86.* cores$' out && grep -Eq ' 1 +1  not known$' out && grep -q '"mcpu": "other"' out &&
     grep -Eq ' 3 +1  \(16, 16\) float32, \(16, 16\) float32, \(16, 16\) float32$' out && grep -Eq ' 3 +1  \(32, 32\) float32' out
 verdict ':best --by gives the best of each machine, target and shape'
+typed 's = schedule(workload.matmul(24, 24, 24))' ':best --by shape --db by.db'
+[ "$status" = 0 ] && grep -Eq ' 3 +1  \(16, 16\) float32' out && grep -Eq ' 3 +1  \(32, 32\) float32' out
+verdict ':best --by shape tells of other sizes where the focus has no record'
 typed "$small" ':best --by moon --db by.db' && [ "$status" = 1 ] && has err 'machine, target or shape'
 verdict 'and of nothing else'

@@ -601,7 +601,7 @@ static void keys_can_be_bound_anew(void **state)
     assert_true(ml_keymap_bind(&f->ss.keymap, "loops", "Z", "split", &why));
     assert_true(ml_keymap_bind(&f->ss.keymap, "all", "s", "none", &why));
     press(f, "s");
-    shows(f, "s asks for nothing");
+    shows(f, "s works in pane 7 Jobs: stop it");
     press(f, "Z");
     shows(f, "split i[128] into:");
     press(f, "esc");
@@ -617,6 +617,18 @@ static void keys_can_be_bound_anew(void **state)
     ml_text_free(&why);
 }
 
+static void pane_7_without_a_search_has_the_keys_of_all_panes(void **state)
+{
+    Fixture *f = *state;
+
+    press(f, "7");
+    press(f, "s");
+    shows(f, "split i[128] into:");
+    press(f, "esc");
+    press(f, "p");
+    shows(f, "lua  parallel(\"i\")");
+}
+
 static void no_two_requests_share_a_key_in_a_pane(void **state)
 {
     Fixture *f = *state;
@@ -626,7 +638,7 @@ static void no_two_requests_share_a_key_in_a_pane(void **state)
             size_t n = strcspn(p, " ");
             char key[16];
             ml_Key k;
-            ml_PaneId in = ml_key_info[r].pane ? ml_key_info[r].pane : ML_PANE_JOBS;
+            ml_PaneId in = ml_key_info[r].pane ? ml_key_info[r].pane : ML_PANE_PERF;
 
             memcpy(key, p, n);
             key[n] = '\0';
@@ -820,6 +832,7 @@ int main(void)
         TEST(a_page_takes_no_key_that_means_something_in_the_panes),
         TEST(a_page_is_scrolled_and_says_what_closes_it),
         TEST(keys_can_be_bound_anew),
+        TEST(pane_7_without_a_search_has_the_keys_of_all_panes),
         TEST(no_two_requests_share_a_key_in_a_pane),
         TEST(what_a_command_prints_can_be_read_and_goes_to_the_log),
         TEST(an_error_says_its_first_line_and_the_program_goes_on),

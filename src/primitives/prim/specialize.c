@@ -56,8 +56,7 @@ static bool find_general(Special *sp)
     for (size_t k = 0; k < arms.v.n; k++)
         if (sp->n > 0 && takes(sp, &arms.v.v[k]))
             return ml_fail(sp->cx, ML_E_BAD_ARGUMENT,
-                           ML_TEXT(ml_format(sp->cx,
-                                             "sizes: block %s is for them already",
+                           ML_TEXT(ml_format(sp->cx, "sizes: block %s is for them already",
                                              arms.v.v[k].block->name)));
     return true;
 }

@@ -122,8 +122,8 @@ void ml_schedule_design(ml_Schedule *s, ml_Text *out)
             continue;
         }
         if (in->prim->no_version || in->version <= 0 ||
-            !(shapes(in) || ml_streq(in->prim->name, "specialize") || uses(&c, in->inputs, in->n_inputs) ||
-              uses(&c, in->attrs, in->n_attrs)))
+            !(shapes(in) || ml_streq(in->prim->name, "specialize") ||
+              uses(&c, in->inputs, in->n_inputs) || uses(&c, in->attrs, in->n_attrs)))
             continue;
         ml_text_add(out, n++ ? ", " : "");
         if (!add_arm(in, out) && !add_parts(&c, in, out))

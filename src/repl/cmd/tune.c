@@ -230,12 +230,8 @@ static void tell_end(Show *sh, const ml_TuneStatus *s, ml_TuneState state)
             ml_text_fmt(&t, "; :tune continues to %lld", (long long)s->total);
         ml_text_char(&t, '\n');
     } else {
-        if (s->before > s->total) /* there was nothing left to do */
-            ml_text_fmt(&t, "%lld trials were asked for, %lld are done (",
-                        (long long)s->total, (long long)s->done);
-        else
-            ml_text_fmt(&t, "%lld of %lld trials (", (long long)s->done,
-                        (long long)s->total);
+        ml_text_trials(&t, s->done, s->total);
+        ml_text_add(&t, " (");
         ml_text_duration(&t, s->elapsed);
         ml_text_char(&t, ')');
         if (s->before)
@@ -280,6 +276,14 @@ static void tell_result(const Show *sh, const ml_TuneStatus *s, ml_TuneState sta
         ml_data_real(d, "byte_rate", sh->amount.n / s->best);
 }
 
+void ml_tune_left_out(ml_Session *ss)
+{
+    const char *note = ml_host_left_out(ss->host);
+
+    if (note)
+        ml_err_say(&ss->out, "%s", note);
+}
+
 /* ---------------------------------------------------------------- :tune */
 
 static bool is_target_for_host(ml_Session *ss, const char *name);
@@ -307,15 +311,20 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TuneAsk *a)
     };
 
     _Static_assert(ML_TUNE_MAX_TRIALS == 1000000, "the refusal says so");
-    return ml_read_options(ss, w,
-                           ":tune knows --trials, --seed, --seconds, --fresh, --db, "
-                            "--space, --target, --with, --model, --compare, --all, --shape and "
-                           "--background",
-                           OPTIONS, ML_COUNT(OPTIONS)) &&
+    return ml_read_options(
+               ss, w,
+               ":tune knows --trials, --seed, --seconds, --fresh, --db, "
+               "--space, --target, --with, --model, --compare, --all, --shape and "
+               "--background",
+               OPTIONS, ML_COUNT(OPTIONS)) &&
            is_target_for_host(ss, target) &&
            (a->compare || a->with == NULL || strchr(a->with, ',') == NULL ||
             ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                             "--with takes one strategy, several with --compare"));
+                             "--with takes one strategy, several with --compare")) &&
+           (!a->compare || a->db == NULL ||
+            ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                             "--compare keeps its records in memory, so that no search "
+                             "learns from another: --db has nothing to say there"));
 }
 
 /* The function that a search begins with; NULL: none is chosen. */
@@ -444,6 +453,10 @@ static ml_TuneState search(Show *sh, ml_Tuner *t, ml_Ctx *cx, const ml_TuneAsk *
     bool fatal = ml_interrupt_fatal(false), go = true, typed;
     ml_TuneSeen *seen =
         ml_tune_seen_open(ss, t, level_of(sh), a->seed, a->threads, sh->amount, sh->roof);
+    ml_Board b;
+
+    ml_tune_board(&b, ss, level_of(sh), a->seed, a->threads, sh->amount, sh->roof);
+    ml_TuneTold *told = ml_tune_told_open(ss, t, &b);
 
     while (state == ML_TUNE_MORE && go) {
         state = ml_tuner_step(t, cx, seen ? KEYS * 1e-3 : 0.1);
@@ -460,8 +473,10 @@ static ml_TuneState search(Show *sh, ml_Tuner *t, ml_Ctx *cx, const ml_TuneAsk *
             go = ml_tune_seen_step(seen);
         else
             progress(sh, s, state != ML_TUNE_MORE);
+        ml_tune_told_step(told);
         ml_tell_tick(ss);
     }
+    ml_tune_told_close(told);
     ml_tune_seen_close(seen);
     tell_note(ss, ml_tuner_status(t));
     if (seen && late)
@@ -494,6 +509,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
 {
     ml_TuneAsk ask;
     const char *warning = NULL;
+    static const char *const OF_ALL[] = {"--each", "--rule"};
     Show sh = {.ss = ss};
     ml_TuneState state = ML_TUNE_MORE;
     const ml_TuneStatus *s;
@@ -501,10 +517,17 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     bool shapes = ml_tune_has_shape(w);
 
     if (has_word(w, "--all"))
-        return shapes ? ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                         "--all is for several programs, --shape for several "
-                                         "sizes of one; only one of them")
-                      : ml_tune_all(ss, w);
+        return shapes
+                   ? ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                      "--all is for several programs, --shape for several "
+                                      "sizes of one; only one of them")
+                   : ml_tune_all(ss, w);
+    for (size_t k = 0; k < ML_COUNT(OF_ALL); k++)
+        if (!shapes && has_word(w, OF_ALL[k]))
+            return ml_session_error(ss, ML_E_BAD_ARGUMENT,
+                                    "%s is for several programs under one budget: :tune "
+                                    "--all %s",
+                                    OF_ALL[k], OF_ALL[k]);
     if (!ss->focus)
         return ml_command_no_focus(ss, "tune");
     if (shapes)
@@ -537,6 +560,7 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
         ml_session_ctx_error(ss, cx);
     else {
         tell_end(&sh, s, state);
+        ml_tune_left_out(ss);
         tell_result(&sh, s, state);
     }
     ml_ctx_unref(cx);

@@ -11,12 +11,13 @@
 
 #include "moonloop/core/json/data.h"
 #include "moonloop/work/fact/fact.h"
+#include "moonloop/work/say.h"
 #include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
 #include "repl/out/interrupt.h"
-#include "repl/out/wrap.h"
+#include "repl/screen/grid.h"
 #include "repl/session/progress.h"
 #include "repl/show/show.h"
 
@@ -84,6 +85,10 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TasksAsk *a)
         {"--seconds", ML_OPTION_REAL, &a->seconds, DBL_MIN, DBL_MAX,
          "--seconds takes a number above 0"},
         {"--rule", ML_OPTION_TEXT, &a->rule, 0, 0, "--rule takes gradient or round-robin"},
+        {"--space", ML_OPTION_TEXT, &a->space, 0, 0, "--space takes the name of one"},
+        {"--with", ML_OPTION_TEXT, &a->with, 0, 0, "--with takes a strategy: :help tune"},
+        {"--model", ML_OPTION_TEXT, &a->model, 0, 0,
+         "--model takes xgb, analytic or random"},
         {"--db", ML_OPTION_TEXT, &a->db, 0, 0, "--db takes a file"},
         {"--fresh", ML_OPTION_FLAG, &a->fresh, 0, 0, NULL},
     };
@@ -92,7 +97,7 @@ static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TasksAsk *a)
                        .threads = ml_engine_threads(ml_host_engine(ss->host))};
     return ml_read_options(ss, w,
                            ":tune --all knows --trials, --each, --seconds, --seed, --rule, "
-                           "--fresh and --db",
+                           "--space, --with, --model, --fresh and --db",
                            OPTIONS, ML_COUNT(OPTIONS));
 }
 
@@ -126,66 +131,98 @@ static void progress(ml_Progress *p, ml_Tasks *ts)
 
 /* ---------------------------------------------------------------- the table */
 
-enum { NAMES = 76 }; /* the column of the names */
+/* What a table has beside names and times, and the columns that it takes with them. */
+typedef enum Detail { ALONE, WITH_TRIALS, ALL } Detail;
+static const size_t BESIDE[] = {[ALONE] = 13, [WITH_TRIALS] = 21, [ALL] = 66};
+enum { SHORT = 8 }; /* columns of a name */
 
-/* digits: behind the point; < 0: four that count. */
-static void number(ml_Text *t, int width, double v, int digits)
+/* Three digits, at most `most` behind the point. */
+static void number(ml_Text *t, int width, double v, int most)
 {
-    if (!(v > 0))
-        ml_text_fmt(t, "  %*s", width, "N/A");
-    else if (digits < 0)
-        ml_text_fmt(t, "  %*.4g", width, v);
+    int digits = v >= 99.95 ? 1 : v >= 0.995 ? 2 : 3;
+
+    if (v > 0)
+        ml_text_fmt(t, "  %*.*f", width, digits < most ? digits : most, v);
     else
-        ml_text_fmt(t, "  %*.*f", width, digits, v);
+        ml_text_fmt(t, "  %*s", width, "N/A");
 }
 
-static void task_row(ml_Text *wide, ml_Text *narrow, size_t k, const ml_TaskStatus *s)
+/* Cut, or with blanks behind it. */
+static void add_name(ml_Text *t, const char *name, size_t width)
 {
-    bool known = s->best > 0;
+    ml_Text shown = {0};
 
-    ml_text_fmt(wide, "%4zu", k);
-    number(wide, 10, s->flop, -1);
-    number(wide, 7, s->weight, -1);
-    number(wide, 8, known ? s->flop / s->best * 1e-9 : 0, 1);
-    number(wide, 9, s->best * 1e6, 1);
-    number(wide, 11, s->weight * s->best * 1e6, 1);
-    ml_text_fmt(wide, "  %6lld  %4s", (long long)s->done, s->over ? "Y" : "");
-    ml_text_fmt(narrow, "%4zu", k);
-    number(narrow, 9, s->best * 1e6, 1);
-    ml_text_fmt(narrow, "  %6lld", (long long)s->done);
+    ml_out_shown(&shown, name, false);
+    const char *z = ml_text_z(&shown);
+    bool cut = ml_columns(z) > width;
+    size_t n = ml_columns_fit(z, cut ? width - 1 : width);
+
+    ml_text_fmt(t, "%.*s%s", (int)n, z, cut ? "…" : "");
+    ml_text_repeat(t, ' ', cut ? 0 : width - ml_columns(z));
+    ml_text_free(&shown);
 }
 
-static void add_row(ml_Session *ss, ml_Text *shown, ml_Text *raw, const char *wide,
-                    const char *narrow, const char *name)
+static void add_task(ml_Text *t, size_t k, const ml_TaskStatus *s, size_t width,
+                     Detail detail)
 {
-    size_t width = ss->out.folds && !ss->out.sink.out ? (size_t)ss->out.width : 0;
+    ml_Text flop = {0};
 
-    ml_text_fmt(raw, "%s  %s\n", wide, name);
-    ml_wrap_row(shown, width && width < NAMES ? narrow : wide, name, 0,
-                width && width < NAMES ? 24 : NAMES, width);
+    ml_text_fmt(t, "%3zu  ", k);
+    add_name(t, s->name, width);
+    if (detail == ALL) {
+        ml_text_si(&flop, s->flop);
+        ml_text_fmt(t, "  %7s  %6.4g", ml_text_z(&flop), s->weight);
+        number(t, 7, s->best > 0 ? s->flop / s->best * 1e-9 : 0, 1);
+        number(t, 8, s->best * 1e6, 3);
+        number(t, 9, s->weight * s->best * 1e6, 3);
+        ml_text_fmt(t, "  %6lld  %4s\n", (long long)s->done, s->over ? "Y" : "");
+    } else {
+        number(t, detail == ALONE ? 6 : 8, s->best * 1e6, detail == ALONE ? 1 : 2);
+        if (detail == WITH_TRIALS)
+            ml_text_fmt(t, "  %4lld", (long long)s->done);
+        ml_text_char(t, '\n');
+    }
+    ml_text_free(&flop);
+}
+
+/* The columns of auto-scheduler 18, in its order. width: of the screen, ML_LEAST_WIDTH at
+ * least; 0: names are whole. */
+static void add_table(ml_Tasks *ts, size_t width, ml_Text *t)
+{
+    Detail detail = ALL;
+    size_t longest = strlen("name");
+
+    while (width && detail > ALONE && width < BESIDE[detail] + SHORT)
+        detail--;
+    for (size_t k = 0; k < ml_tasks_count(ts); k++) {
+        size_t n = ml_columns(ml_tasks_task(ts, k)->name);
+
+        longest = n > longest ? n : longest;
+    }
+    if (width && longest + BESIDE[detail] > width)
+        longest = width - BESIDE[detail];
+    ml_text_fmt(t, "%3s  ", "id");
+    add_name(t, "name", longest);
+    if (detail == ALL)
+        ml_text_fmt(t, "  %7s  %6s  %7s  %8s  %9s  %6s  %4s\n", "FLOP", "weight", "GFLOP/s",
+                    "us", "weighted", "trials", "done");
+    else
+        ml_text_fmt(t, "  %*s%s\n", detail == ALONE ? 6 : 8, "us",
+                    detail == ALONE ? "" : "  done");
+    for (size_t k = 0; k < ml_tasks_count(ts); k++)
+        add_task(t, k, ml_tasks_task(ts, k), longest, detail);
 }
 
 static void tell_table(ml_Session *ss, ml_Tasks *ts)
 {
-    ml_Text shown = {0}, raw = {0}, line = {0}, few = {0};
+    size_t width = ss->out.folds && !ss->out.sink.out ? (size_t)ss->out.width : 0;
+    ml_Text shown = {0}, raw = {0};
 
-    ml_text_fmt(&line, "%4s  %10s  %7s  %8s  %9s  %11s  %6s  %4s", "id", "FLOP", "weight",
-                "GFLOP/s", "us", "weighted us", "trials", "done");
-    ml_text_fmt(&few, "%4s  %9s  %6s", "id", "us", "trials");
-    add_row(ss, &shown, &raw, ml_text_z(&line), ml_text_z(&few), "name");
-    for (size_t k = 0; k < ml_tasks_count(ts); k++) {
-        const ml_TaskStatus *s = ml_tasks_task(ts, k);
-
-        ml_text_clear(&line);
-        ml_text_clear(&few);
-        task_row(&line, &few, k, s);
-        add_row(ss, &shown, &raw, ml_text_z(&line), ml_text_z(&few), s->name);
-    }
+    add_table(ts, width, &shown);
+    add_table(ts, 0, &raw);
     ml_page_as(ss, ml_text_z(&shown), ml_text_z(&raw));
     ml_text_free(&shown);
     ml_text_free(&raw);
-    ml_text_free(&line);
-    ml_text_free(&few);
 }
 
 static void tell_refused(ml_Session *ss, ml_Tasks *ts)
@@ -206,10 +243,11 @@ static void tell_end(ml_Session *ss, ml_Tasks *ts, ml_TasksState state)
     tell_table(ss, ts);
     if (state == ML_TASKS_CANCELLED)
         ml_text_add(&t, "stopped after ");
-    ml_text_fmt(&t, "%lld", (long long)s->done);
     if (s->total)
-        ml_text_fmt(&t, " of %lld", (long long)s->total);
-    ml_text_add(&t, " trials (");
+        ml_text_trials(&t, s->done, s->total);
+    else
+        ml_text_fmt(&t, "%lld trials", (long long)s->done);
+    ml_text_add(&t, " (");
     ml_text_duration(&t, s->elapsed);
     ml_text_char(&t, ')');
     if (s->before)
@@ -253,37 +291,44 @@ static void announce(ml_Session *ss, ml_Tasks *ts, const ml_TasksAsk *a)
                a->threads == 1 ? "" : "s");
 }
 
-static ml_TasksState turn(ml_Session *ss, ml_Tasks *ts, ml_Ctx *cx, bool warned)
+ml_TasksState ml_tune_turn(ml_Session *ss, ml_Tasks *ts, ml_Ctx *cx, const ml_TasksAsk *ask,
+                           bool warned)
 {
+    enum { KEYS = 30 }; /* ms that a key may have to wait */
     ml_TasksState state = ML_TASKS_MORE;
+    ml_TasksSeen *seen = ml_tasks_seen_open(ss, ts, ask);
+    const char *late = NULL; /* a warning that came while nothing could be printed */
     ml_Progress p;
 
     ml_progress_begin(&p, ss, "tune");
-    bool fatal = ml_interrupt_fatal(false);
+    bool fatal = ml_interrupt_fatal(false), go = true;
 
-    while (state == ML_TASKS_MORE || state == ML_TASKS_OPEN) {
+    while ((state == ML_TASKS_MORE || state == ML_TASKS_OPEN) && go) {
         const ml_TasksStatus *s;
 
         if (state == ML_TASKS_OPEN && !ml_host_tasks_open(ss->host, ts)) {
             state = ml_interrupted() ? ML_TASKS_CANCELLED : ML_TASKS_FAILED;
             break;
         }
-        state = ml_tasks_step(ts, cx, 0.1);
+        state = ml_tasks_step(ts, cx, seen ? KEYS * 1e-3 : 0.1);
         s = ml_tasks_status(ts);
-        if (s->warning && !warned)
+        if (s->warning && !warned && seen)
+            ml_tasks_seen_warn(seen, late = s->warning);
+        else if (s->warning && !warned)
             ml_tune_warn(ss, s->warning);
         warned |= s->warning != NULL;
-        progress(&p, ts);
+        if (seen)
+            go = ml_tasks_seen_step(seen);
+        else
+            progress(&p, ts);
         ml_tell_tick(ss);
     }
+    ml_tasks_seen_close(seen);
+    if (late)
+        ml_tune_warn(ss, late);
     ml_interrupt_fatal(fatal);
     ml_progress_end(&p);
-    return state;
-}
-
-ml_TasksState ml_tune_turn(ml_Session *ss, ml_Tasks *ts, ml_Ctx *cx, bool warned)
-{
-    return turn(ss, ts, cx, warned);
+    return go ? state : ML_TASKS_CANCELLED;
 }
 
 bool ml_tune_all(ml_Session *ss, const ml_Words *w)
@@ -308,11 +353,12 @@ bool ml_tune_all(ml_Session *ss, const ml_Words *w)
         if (warning)
             ml_tune_warn(ss, warning);
         announce(ss, ts, &ask);
-        state = turn(ss, ts, cx, warning != NULL);
+        state = ml_tune_turn(ss, ts, cx, &ask, warning != NULL);
         if (state == ML_TASKS_FAILED && ml_error(cx))
             ml_session_ctx_error(ss, cx);
         else if (state != ML_TASKS_FAILED) {
             tell_end(ss, ts, state);
+            ml_tune_left_out(ss);
             tell_result(ss, ts, state);
         }
         ml_host_tasks_end(ss->host);

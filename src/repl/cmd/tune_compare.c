@@ -30,7 +30,6 @@ typedef struct Compare {
     ml_Ctx *cx;
     size_t n;
     int64_t trials;
-    double seconds; /* of each; 0: no limit */
     struct {
         const char *name;
         ml_Tuner *t;
@@ -285,6 +284,7 @@ bool ml_tune_compare(ml_Session *ss, const ml_TuneAsk *ask)
             ml_session_ctx_error(ss, c.cx);
         else
             tell(&c, state);
+        ml_tune_left_out(ss);
     }
     ml_host_tuners_end(ss->host);
     ml_ctx_unref(c.cx);

@@ -11,6 +11,7 @@
 
 #include "moonloop/core/json/data.h"
 #include "moonloop/work/fact/fact.h"
+#include "moonloop/work/say.h"
 #include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
@@ -65,8 +66,7 @@ static void take_shapes(const ml_Words *w, ml_Words *left, ml_Text *shape)
         while (k + 1 < w->n && w->v[k + 1][0] != '-' &&
                (first || goes_on(shape, w->v[k + 1]))) {
             const char *word = w->v[++k];
-            bool joined = first || *word == ',' ||
-                          ml_text_z(shape)[shape->n - 1] == ',';
+            bool joined = first || *word == ',' || ml_text_z(shape)[shape->n - 1] == ',';
 
             ml_text_fmt(shape, "%s%s", joined ? "" : ",", word);
             first = false;
@@ -147,10 +147,11 @@ static void tell_end(ml_Session *ss, ml_Tasks *ts, const ml_TasksStatus *s,
     tell_table(ss, ts, sh);
     if (state == ML_TASKS_CANCELLED)
         ml_text_add(&t, "stopped after ");
-    ml_text_fmt(&t, "%lld", (long long)s->done);
     if (s->total)
-        ml_text_fmt(&t, " of %lld", (long long)s->total);
-    ml_text_add(&t, " trials (");
+        ml_text_trials(&t, s->done, s->total);
+    else
+        ml_text_fmt(&t, "%lld trials", (long long)s->done);
+    ml_text_add(&t, " (");
     ml_text_duration(&t, s->elapsed);
     ml_text_char(&t, ')');
     if (s->before)
@@ -245,7 +246,7 @@ bool ml_tune_shapes(ml_Session *ss, const ml_Words *w)
         if (warning)
             ml_tune_warn(ss, warning);
         announce(ss, ts, &ask);
-        state = ml_tune_turn(ss, ts, cx, warning != NULL);
+        state = ml_tune_turn(ss, ts, cx, &ask, warning != NULL);
         const ml_TasksStatus end = *ml_tasks_status(ts);
 
         if (state == ML_TASKS_FAILED && ml_error(cx))

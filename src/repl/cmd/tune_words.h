@@ -6,9 +6,13 @@
 #include "moonloop/tune/tune.h"
 #include "repl/command/command.h"
 #include "repl/host/tune.h"
+#include "repl/tuning/board.h"
 
 /* Why records are kept in memory. */
 void ml_tune_warn(ml_Session *ss, const char *why);
+
+/* What postprocessors and rules have kept out of the searches at work. */
+void ml_tune_left_out(ml_Session *ss);
 
 /* :tune --compare */
 bool ml_tune_compare(ml_Session *ss, const ml_TuneAsk *ask);
@@ -20,8 +24,10 @@ bool ml_best_by(ml_Session *ss, ml_Ctx *cx, ml_Db *db, const ml_DbWorkload *w,
 
 /* :tune --all */
 bool ml_tune_all(ml_Session *ss, const ml_Words *w);
-/* Turns tasks until they are done, with their progress. FAILED: cx's error, or it was printed. */
-ml_TasksState ml_tune_turn(ml_Session *ss, ml_Tasks *ts, ml_Ctx *cx, bool warned);
+/* Turns tasks until the budget is used or the person has it stop, with their board or a line
+ * of progress. FAILED: cx's error, or it was printed. */
+ml_TasksState ml_tune_turn(ml_Session *ss, ml_Tasks *ts, ml_Ctx *cx, const ml_TasksAsk *ask,
+                           bool warned);
 
 /* :tune --shape, of the focus */
 bool ml_tune_has_shape(const ml_Words *w);
@@ -29,8 +35,29 @@ bool ml_tune_shapes(ml_Session *ss, const ml_Words *w);
 /* Makes a record of the focus a branch of it, and says so. false: an error was printed. */
 bool ml_tune_adopt(ml_Session *ss, ml_Ctx *cx, const ml_Record *r);
 
+/* ---- tune_all_seen.c: the board of several programs at the terminal */
+typedef struct ml_TasksSeen ml_TasksSeen;
+/* NULL: there is no terminal for it. Nothing is printed until it is closed. */
+ml_TasksSeen *ml_tasks_seen_open(ml_Session *ss, ml_Tasks *ts, const ml_TasksAsk *ask);
+/* After a step; false: the person wants it to stop. */
+bool ml_tasks_seen_step(ml_TasksSeen *n);
+void ml_tasks_seen_warn(ml_TasksSeen *n, const char *why);
+void ml_tasks_seen_close(ml_TasksSeen *n); /* NULL is fine */
+
+/* ---- tune_told.c: a search that is a job, which its session shows and pauses */
+typedef struct ml_TuneTold ml_TuneTold;
+/* Takes the board. NULL: this is no job. */
+ml_TuneTold *ml_tune_told_open(ml_Session *ss, ml_Tuner *t, ml_Board *b);
+void ml_tune_told_step(ml_TuneTold *n); /* after a step of the search */
+void ml_tune_told_close(ml_TuneTold *n);
+
 /* ---- tune_seen.c: the board of a search at the terminal */
 typedef struct ml_TuneSeen ml_TuneSeen;
+/* Whether keys can be had and a board drawn. */
+bool ml_tune_has_terminal(const ml_Session *ss);
+/* An empty board of a search over the focus. */
+void ml_tune_board(ml_Board *b, ml_Session *ss, const char *target, int64_t seed,
+                   uint32_t threads, ml_Amount amount, double roof);
 /* NULL: there is no terminal for it. Nothing is printed until it is closed. */
 ml_TuneSeen *ml_tune_seen_open(ml_Session *ss, ml_Tuner *t, const char *target,
                                int64_t seed, uint32_t threads, ml_Amount amount,

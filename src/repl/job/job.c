@@ -3,6 +3,8 @@
 #include "repl/job/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "moonloop/core/json/data.h"
@@ -51,6 +53,26 @@ static bool read_all(ml_Text *out)
         ml_text_addn(out, buf, (size_t)k);
     }
     return true;
+}
+
+/* A longer line is none of ours. */
+const char *ml_job_word(ml_JobWords *w, double seconds)
+{
+    struct pollfd p = {.fd = ML_JOB_WORDS, .events = POLLIN};
+
+    w->n = w->n && w->line[w->n - 1] == '\0' ? 0 : w->n;
+    while (poll(&p, 1, (int)(seconds * 1000)) == 1 && (p.revents & POLLIN)) {
+        char c;
+
+        if (read(ML_JOB_WORDS, &c, 1) != 1)
+            return NULL;
+        if (w->n == sizeof w->line)
+            w->n = 0;
+        w->line[w->n++] = c == '\n' ? '\0' : c;
+        if (c == '\n')
+            return w->line;
+    }
+    return NULL;
 }
 
 static const char *text_of(const ml_Json *j, const char *key)
@@ -145,6 +167,7 @@ int ml_job_serve(ml_Session *ss)
     const ml_Json *ask = NULL;
     size_t n = 0;
 
+    (void)fcntl(ML_JOB_WORDS, F_SETFD, FD_CLOEXEC); /* not for its workers */
     if (read_all(&in) && in.n > 0) {
         n = strcspn(ml_text_z(&in), "\n");
         ask = ml_json_read(cx, (ml_Str){in.p, n}, &why);

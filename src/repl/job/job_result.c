@@ -47,6 +47,7 @@ ml_Heard ml_job_hear(ml_Ctx *cx, const char *line)
         h.log = line;
         return h;
     }
+    h.board = ml_json_get(j, "board");
     if (text_at(j, "progress")) {
         double share = number_at(j, "share"), seconds = number_at(j, "elapsed");
         ml_Text t = {0};
@@ -140,8 +141,8 @@ static void add_outcome(ml_Ctx *cx, const ml_JobEnd *e, ml_JobState state, ml_Te
         double bytes = number_at(e->row, "byte_rate");
         double seen = number_at(e->row, "searched_flop_rate");
 
-        ml_text_fmt(t, "%.0f of %.0f trials", number_at(e->row, "done"),
-                    number_at(e->row, "total"));
+        ml_text_trials(t, (int64_t)number_at(e->row, "done"),
+                       (int64_t)number_at(e->row, "total"));
         if (flag_at(e->row, "exhausted"))
             ml_text_add(t, " (the design space has no further program)");
         if (bytes > 0)

@@ -7,10 +7,11 @@
 
 #include "repl/job/jobs.h"
 
-typedef struct ml_Heard { /* texts live in the context, or are the line itself */
-    const char *progress; /* or NULL */
-    const char *log;      /* or NULL */
-    double share;         /* NAN: nothing was said */
+typedef struct ml_Heard {        /* texts live in the context, or are the line itself */
+    const char *progress;        /* or NULL */
+    const char *log;             /* or NULL */
+    double share;                /* NAN: nothing was said */
+    const struct ml_Json *board; /* of a search (tuning/board.h), or NULL */
 } ml_Heard;
 ml_Heard ml_job_hear(ml_Ctx *cx, const char *line);
 

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 #include "repl/job/job_result.h"
 #include "repl/out/loop.h"
 #include "repl/session/progress.h"
+#include "repl/tuning/board.h"
 
 extern char **environ;
 
@@ -44,7 +46,9 @@ struct Job {
     double began, share;
     double seconds; /* when it is over */
     pid_t pid;
-    int fd[2]; /* its standard output and error; -1: closed */
+    int fd[2];      /* its standard output and error; -1: closed */
+    int words;      /* where something is said to it; -1: closed */
+    ml_Board board; /* cx NULL: it has told of none */
     ml_Text in[2];
     bool asked; /* to end */
     int timer;
@@ -90,7 +94,9 @@ bool ml_job_info(ml_Session *ss, size_t k, ml_JobInfo *out)
                         .seconds = is_over(j) ? j->seconds : ml_clock() - j->began,
                         .share = j->share,
                         .progress = j->progress ? j->progress : "",
-                        .n_log = j->n_log};
+                        .n_log = j->n_log,
+                        .s = j->s,
+                        .board = j->board.cx ? &j->board : NULL};
     return true;
 }
 
@@ -215,6 +221,8 @@ static void hear(Job *j, const char *line)
         j->share = h.share;
     if (h.log)
         add_log(j, h.log);
+    if (h.board && ml_board_hear(&j->board, h.board))
+        j->ss->jobs->changes++;
     ml_ctx_unref(cx);
 }
 
@@ -222,7 +230,7 @@ static void hear(Job *j, const char *line)
 
 static void announce(Job *j, const char *text)
 {
-    ml_Text t = {0}, folded = {0};
+    ml_Text t = {0}, folded = {0}, shown = {0};
 
     if (j->ss->json ||
         (!j->ss->prompting && !ml_loop_has_announcer())) { /* no line is being typed */
@@ -230,12 +238,12 @@ static void announce(Job *j, const char *text)
         return;
     }
     ml_out_fold(&j->ss->out, text, &folded);
+    ml_out_shown(&shown, ml_text_z(&folded), j->ss->out.err_color);
     if (j->ss->out.ascii)
-        ml_out_plain(&t, ml_text_z(&folded));
-    else
-        ml_text_add(&t, ml_text_z(&folded));
-    ml_loop_announce(ml_text_z(&t));
+        ml_out_plain(&t, ml_text_z(&shown));
+    ml_loop_announce(ml_text_z(j->ss->out.ascii ? &t : &shown));
     ml_text_free(&t);
+    ml_text_free(&shown);
     ml_text_free(&folded);
 }
 
@@ -265,6 +273,11 @@ static void end(Job *j, int status)
     j->pid = 0;
     j->seconds = ml_clock() - j->began;
     j->state = how_it_ended(j, status, ok);
+    j->board.over = true;
+    j->board.paused = false;
+    if (j->words >= 0)
+        close(j->words);
+    j->words = -1;
     ml_job_apply(j->ss, &e);
     if (e.text)
         add_log(j, e.text);
@@ -344,12 +357,10 @@ static void on_words(void *user)
 
 /* ---------------------------------------------------------------- starting */
 
-enum { STREAMS = 3 }; /* that a job has: its request, its output, its errors */
-
 /* A file without a name that holds the text, at its beginning; -1: errno. */
 static int file_of(const ml_Text *t)
 {
-    int fd = ml_fd_above(memfd_create("job", MFD_CLOEXEC), STREAMS);
+    int fd = ml_fd_above(memfd_create("job", MFD_CLOEXEC), ML_JOB_STREAMS);
     size_t at = 0;
 
     while (fd >= 0 && at < t->n) {
@@ -370,47 +381,68 @@ static int file_of(const ml_Text *t)
     return fd;
 }
 
-/* Above the standard streams, which a child's are put onto; closed in children. */
+/* Above the streams of a child, which its own are put onto; closed in children. */
+static bool take_above(const int raw[2], int fd[2])
+{
+    for (int k = 0; k < 2; k++)
+        fd[k] = ml_fd_above(raw[k], ML_JOB_STREAMS);
+    return fd[0] >= 0 && fd[1] >= 0;
+}
+
+static void close_both(const int fd[2])
+{
+    for (int k = 0; k < 2; k++)
+        if (fd[k] >= 0)
+            close(fd[k]);
+}
+
+/* What is said to one that has ended is no signal to us, so they are sockets. */
+static bool open_words(int fd[2])
+{
+    int raw[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, raw) != 0)
+        return false;
+    if (take_above(raw, fd))
+        return true;
+    close_both(fd);
+    return false;
+}
+
 static bool open_pipe(int fd[2])
 {
     int raw[2];
 
     if (pipe2(raw, O_CLOEXEC) != 0)
         return false;
-    for (int k = 0; k < 2; k++) {
-        fd[k] = ml_fd_above(raw[k], STREAMS);
-    }
-    if (fd[0] >= 0 && fd[1] >= 0 && fcntl(fd[0], F_SETFL, O_NONBLOCK) == 0)
+    if (take_above(raw, fd) && fcntl(fd[0], F_SETFL, O_NONBLOCK) == 0)
         return true;
-    for (int k = 0; k < 2; k++)
-        if (fd[k] >= 0)
-            close(fd[k]);
+    close_both(fd);
     return false;
 }
 
 /* 0, or an errno: the process runs and j->fd are the ends to be read. */
 static int begin(Job *j, const char *program, const ml_Text *request)
 {
-    int in = file_of(request), out[2] = {-1, -1}, err[2] = {-1, -1}, why = 0;
-
-    if (in < 0 || !open_pipe(out) || !open_pipe(err))
-        why = errno;
-    const int mine[STREAMS] = {in, out[1], err[1]};
+    int in = file_of(request), out[2] = {-1, -1}, err[2] = {-1, -1}, words[2] = {-1, -1};
+    int why =
+        in < 0 || !open_pipe(out) || !open_pipe(err) || !open_words(words) ? errno : 0;
+    const int mine[ML_JOB_STREAMS] = {in, out[1], err[1], words[1]};
 
     if (why == 0)
-        why = ml_program_start(program, "--job", environ, mine, STREAMS, &j->pid);
-    for (size_t k = 0; k < STREAMS; k++)
+        why = ml_program_start(program, "--job", environ, mine, ML_JOB_STREAMS, &j->pid);
+    for (size_t k = 0; k < ML_JOB_STREAMS; k++)
         if (mine[k] >= 0)
             close(mine[k]);
     if (why == 0) {
         j->fd[0] = out[0];
         j->fd[1] = err[0];
+        j->words = words[0];
         return 0;
     }
-    if (out[0] >= 0)
-        close(out[0]);
-    if (err[0] >= 0)
-        close(err[0]);
+    close_both((const int[2]){out[0], err[0]});
+    if (words[0] >= 0)
+        close(words[0]);
     return why;
 }
 
@@ -458,6 +490,9 @@ static void drop(Job *j)
         while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR) {
         }
     }
+    if (j->words >= 0)
+        close(j->words);
+    ml_board_free(&j->board);
     for (size_t k = 0; k < j->n_log; k++)
         ml_heap_free(j->log[(j->first + k) % ML_JOB_LOG]);
     ml_heap_free(j->what);
@@ -520,7 +555,8 @@ int ml_job_start(ml_Session *ss, const char *command, int version)
                .version = version,
                .state = ML_JOB_RUNNING,
                .share = (double)NAN,
-               .fd = {-1, -1}};
+               .fd = {-1, -1},
+               .words = -1};
     why = request.bad ? ENOMEM : begin(j, program, &request);
     ml_text_free(&request);
     if (why != 0) {
@@ -559,6 +595,19 @@ bool ml_job_stop(ml_Session *ss, int number)
         j->timer = ml_loop_after(PATIENCE, lose_patience, j);
     j->asked = true;
     j->state = ML_JOB_STOPPING;
+    ss->jobs->changes++;
+    return true;
+}
+
+bool ml_job_pause(ml_Session *ss, int number, bool on)
+{
+    const char *word = on ? "pause\n" : "go-on\n";
+    Job *j = find(ss, number);
+
+    if (!j || is_over(j) || j->words < 0 ||
+        send(j->words, word, strlen(word), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return false;
+    j->board.paused = on;
     ss->jobs->changes++;
     return true;
 }

@@ -30,8 +30,10 @@ typedef struct ml_JobInfo { /* texts are the job's, good until the next call her
     double seconds; /* that it has run */
     double share;   /* done, 0 to 1; NAN: not known */
     const char
-        *progress; /* the last line it said of itself, or how it ended; "" at first */
-    size_t n_log;  /* lines kept: the last ML_JOB_LOG */
+        *progress;  /* the last line it said of itself, or how it ended; "" at first */
+    size_t n_log;   /* lines kept: the last ML_JOB_LOG */
+    ml_Schedule *s; /* what it works on, as it is now */
+    const struct ml_Board *board; /* of its search (tuning/board.h); NULL: it is none */
 } ml_JobInfo;
 enum { ML_JOB_LOG = 200 };
 
@@ -56,6 +58,8 @@ int ml_job_start(ml_Session *ss, const char *command, int version);
 /* Asks it to end, keeping what it has; a second time ends it at once. false: it does not
  * run (no error is printed). */
 bool ml_job_stop(ml_Session *ss, int number);
+/* Has a search begin nothing new, or go on. false: it does not run. */
+bool ml_job_pause(ml_Session *ss, int number, bool on);
 /* Which jobs run still, and would end with the session; nothing when none does. */
 void ml_jobs_add_running(ml_Session *ss, ml_Text *out);
 

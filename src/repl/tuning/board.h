@@ -9,9 +9,10 @@
 #ifndef ML_REPL_TUNING_BOARD_H
 #define ML_REPL_TUNING_BOARD_H
 
+#include "moonloop/core/json/data.h"
 #include "moonloop/core/json/json.h"
 #include "moonloop/core/vec.h"
-#include "moonloop/tune/tune.h"
+#include "moonloop/tune/task/task.h"
 #include "moonloop/work/say.h"
 #include "repl/screen/grid.h"
 
@@ -53,8 +54,9 @@ typedef struct ml_BoardTask {
     double weight, flop, best, bound; /* seconds; 0: none, not known */
     int64_t done;
     double gain,
-        hope; /* weighted seconds, of the last round and of the next; NAN: not known */
-    bool next, over;
+        hope;      /* weighted seconds, of the last round and of the next; NAN: not known */
+    double favour; /* that somebody multiplies its hope by */
+    bool next, over, skipped;
 } ml_BoardTask;
 
 enum { ML_BOARD_RANKS = 20 };
@@ -79,6 +81,8 @@ typedef struct ml_Board {
     ML_VEC(ml_BoardGain) gains;
     ML_VEC(ml_BoardFault) faults;
     ML_VEC(ml_BoardTask) tasks; /* none: one program alone */
+    size_t without; /* of them that have no time yet: the sum is without these */
+    char why[256];  /* the task whose turn it is, and why; "" */
     ml_BoardRank rank[ML_BOARD_RANKS];
     size_t n_ranks;
     bool paused, over;
@@ -114,15 +118,41 @@ void ml_board_against(const char *design, const char *best, ml_Text *out);
 /* ---- read.c */
 /* What is new in a tuner of the program that s is at its start. */
 void ml_board_read(ml_Board *b, ml_Tuner *t, ml_Schedule *s);
+/* How each of the fastest differs from the first, where that is not known. */
+void ml_board_compare(ml_Board *b);
+
+/* ---- tasks.c: several programs under one budget */
+/* What is new. A trial of this board is the sum of weighted times after each measurement, once
+ * each task has a time: its curve is how often a second all of them could run. */
+void ml_board_read_tasks(ml_Board *b, ml_Tasks *ts, ml_TaskRule rule);
+/* Their table in `in`, from the first row on; cursor: the chosen one, -1: none. Its rows. */
+int ml_board_put_tasks(const ml_Board *b, ml_Grid *g, ml_Rect in, int cursor);
+
+/* ---- told.c: a board that another process has */
+/* What has been told of one so far. */
+typedef struct ml_BoardTold {
+    size_t trials, rounds, samples;
+    bool any;
+} ml_BoardTold;
+/* One field `board` of an open row: trials and rounds that are new since, and all that is short. */
+void ml_board_tell(const ml_Board *b, ml_BoardTold *told, ml_Data *d);
+/* Takes that in: the first one makes the board, which is zero until then. false: it is none. */
+bool ml_board_hear(ml_Board *b, const ml_Json *j);
 
 /* ---- drawing (draw.c, curve.c, scatter.c) */
+typedef struct ml_BoardAt { /* in rows of what was drawn */
+    int ranks, n;           /* the first of the fastest, and how many are shown */
+} ml_BoardAt;
 typedef struct ml_BoardLook {
-    int cursor;       /* rank that is chosen, from 0; -1: none */
+    int cursor; /* rank (of several programs: task) that is chosen, from 0; -1: none */
     const char *keys; /* the last row; "" or NULL: none */
+    ml_BoardAt *at;   /* where things stand; NULL: nobody asks */
 } ml_BoardLook;
 /* All of it, from 20x4 on; what finds no room is left out, the least important first. Rows
  * that were drawn. */
 int ml_board_draw(const ml_Board *b, ml_Grid *g, ml_Rect in, const ml_BoardLook *look);
+/* `24/64 trials` */
+void ml_board_done(const ml_Board *b, ml_Text *t);
 /* Best so far over trials: speed upwards from 0, an axis with numbers. In at least 12x3. */
 void ml_board_curve(const ml_Board *b, ml_Grid *g, ml_Rect in);
 /* Predicted against measured speed. */

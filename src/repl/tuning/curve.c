@@ -156,8 +156,9 @@ void ml_board_curve(const ml_Board *b, ml_Grid *g, ml_Rect in)
         return;
     if (best == 0) {
         ml_grid_put_cut(g, in, in.x, in.y,
-                        b->trials.n ? "no candidate could be measured yet"
-                                    : "nothing is measured yet",
+                        b->trials.n  ? "no candidate could be measured yet"
+                        : b->tasks.n ? "the curve begins when each task has a time"
+                                     : "nothing is measured yet",
                         ML_ROLE_DIM);
         return;
     }

@@ -71,6 +71,14 @@ static void speed(const ml_Board *b, double seconds, ml_Text *t)
         ml_text_seconds(t, seconds);
 }
 
+void ml_board_done(const ml_Board *b, ml_Text *t)
+{
+    ml_text_fmt(t, "%lld", (long long)b->st.done);
+    if (b->st.total)
+        ml_text_fmt(t, "/%lld", (long long)b->st.total);
+    ml_text_add(t, " trials");
+}
+
 enum {
     WIDE = 64, /* columns from which a row each does for the search and its best */
     RIGHT = 38 /* columns for trials and times */
@@ -82,7 +90,7 @@ static int put_title(const ml_Board *b, ml_Grid *g, ml_Rect in)
     Flow f = {.g = g, .in = in};
     const ml_TuneStatus *s = &b->st;
 
-    ml_text_fmt(&done, "%lld/%lld trials", (long long)s->done, (long long)s->total);
+    ml_board_done(b, &done);
     ml_text_add(&t, "tune ");
     ml_text_add(&t, b->name);
     put_piece(&f, ML_ROLE_STRONG, "%s", ml_text_z(&t));
@@ -119,6 +127,26 @@ static int put_title(const ml_Board *b, ml_Grid *g, ml_Rect in)
     return rows_of(&f);
 }
 
+/* Of several programs. */
+static void put_sum(const ml_Board *b, Flow *f)
+{
+    size_t over = 0;
+    ml_Text t = {0};
+
+    for (size_t k = 0; k < b->tasks.n; k++)
+        over += b->tasks.v[k].over;
+    if (b->st.best > 0)
+        ml_text_seconds(&t, b->st.best);
+    else
+        ml_text_add(&t, "not known yet");
+    put_piece(f, ML_ROLE_STRONG, "sum of weighted times %s", ml_text_z(&t));
+    if (b->without)
+        put_piece(f, ML_ROLE_NOTE, "without %zu of %zu tasks", b->without, b->tasks.n);
+    if (over)
+        put_piece(f, ML_ROLE_DIM, "%zu done", over);
+    ml_text_free(&t);
+}
+
 static int put_best(const ml_Board *b, ml_Grid *g, ml_Rect in)
 {
     const ml_TuneStatus *s = &b->st;
@@ -126,6 +154,10 @@ static int put_best(const ml_Board *b, ml_Grid *g, ml_Rect in)
     Flow f = {.g = g, .in = in};
     ml_Text t = {0};
 
+    if (b->tasks.n) {
+        put_sum(b, &f);
+        return rows_of(&f);
+    }
     if (!(s->best > 0)) {
         put_piece(&f, ML_ROLE_DIM, "%s",
                   s->elapsed > 0 ? "no best yet"
@@ -207,12 +239,38 @@ static void add_sketch(const ml_Board *b, const ml_BoardSketch *s, ml_Text *t)
         ml_text_fmt(t, ", %.0f %% of the next", 100 * s->share);
 }
 
+/* Of several programs: of the search that is at work. */
+static void find_task_facts(const ml_Board *b, ml_Ctx *cx, Facts *out)
+{
+    ml_Text t = {0};
+
+    if (*b->why)
+        ml_push(cx, out, b->why);
+    if (b->with)
+        ml_text_fmt(&t, "%s, gen %lld", b->with, (long long)b->st.generation);
+    if (b->model)
+        ml_text_fmt(&t, "%smodel %s", t.n ? ", " : "", b->model);
+    if (t.n)
+        ml_push(cx, out, keep(cx, &t));
+    if (ml_board_failures(b))
+        ml_text_fmt(&t, "failed %lld", (long long)ml_board_failures(b));
+    else
+        ml_text_add(&t, "failed none");
+    ml_push(cx, out, keep(cx, &t));
+    ml_push(cx, out, "curve: how often a second all of them could run");
+    ml_text_free(&t);
+}
+
 static void find_facts(const ml_Board *b, ml_Ctx *cx, Facts *out)
 {
     const ml_TuneStatus *s = &b->st;
     double spent = s->search_seconds + s->build_seconds + s->run_seconds;
     ml_Text t = {0};
 
+    if (b->tasks.n) {
+        find_task_facts(b, cx, out);
+        return;
+    }
     ml_text_fmt(&t, "gen %lld", (long long)s->generation);
     if (b->points)
         ml_text_fmt(&t, ", population %lld", (long long)b->points);
@@ -332,71 +390,6 @@ static void put_table(const ml_Board *b, ml_Grid *g, ml_Rect in, int cursor)
     }
 }
 
-/* ---- several programs */
-
-/* Weighted milliseconds. */
-static void add_saving(ml_Text *t, double seconds)
-{
-    if (isnan(seconds))
-        ml_text_fmt(t, " %8s", "-");
-    else
-        ml_text_fmt(t, " %8.3f", seconds * 1e3);
-}
-
-static void put_task(const ml_Board *b, ml_Grid *g, ml_Rect row, const ml_BoardTask *k)
-{
-    ml_Text t = {0};
-    bool wide = row.w >= 76;
-    int name = wide ? 24 : row.w >= 40 ? 16 : 8;
-    ml_Rect at = {row.x, row.y, name + 2, 1};
-
-    ml_grid_put(g, row, row.x, row.y, k->next ? "▶" : " ", ML_ROLE_CURSOR);
-    ml_grid_put_cut(g, at, row.x + 2, row.y, k->name,
-                    k->over ? ML_ROLE_DIM : ML_ROLE_STRONG);
-    if (wide)
-        ml_text_fmt(&t, " %6.4g ", k->weight);
-    ml_text_fmt(&t, " %6lld", (long long)k->done);
-    if (k->best > 0 && k->flop > 0)
-        ml_text_fmt(&t, " %8.1f", k->flop / k->best * 1e-9);
-    else if (k->best > 0)
-        ml_text_fmt(&t, " %5.3g ms", k->best * 1e3);
-    else
-        ml_text_fmt(&t, " %8s", "-");
-    if (wide) {
-        if (k->best > 0 && k->bound > 0)
-            ml_text_fmt(&t, "  %5.1f %%", 100 * k->bound / k->best);
-        else
-            ml_text_fmt(&t, "  %7s", "-");
-        add_saving(&t, k->gain);
-        add_saving(&t, k->hope);
-    }
-    (void)b;
-    ml_grid_put_cut(g, row, row.x + name + 2, row.y, ml_text_z(&t), ML_ROLE_TEXT);
-    ml_text_free(&t);
-}
-
-static int put_tasks(const ml_Board *b, ml_Grid *g, ml_Rect in)
-{
-    int room = in.h - 1, first = 0;
-    bool wide = in.w >= 76;
-    int name = wide ? 24 : in.w >= 40 ? 16 : 8;
-    ml_Text t = {0};
-
-    ml_text_fmt(&t, "  %-*s", name, "task");
-    ml_text_add(&t, wide ? " weight  trials  GFLOP/s  of roof  gain ms  hope ms"
-                         : " trials  GFLOP/s");
-    ml_grid_put_cut(g, in, in.x, in.y, ml_text_z(&t), ML_ROLE_DIM);
-    ml_text_free(&t);
-    for (size_t k = 0; k < b->tasks.n; k++)
-        if (b->tasks.v[k].next && (int)k >= room)
-            first = (int)k - room + 1;
-    int y = 0;
-
-    for (; y < room && (size_t)(first + y) < b->tasks.n; y++)
-        put_task(b, g, (ml_Rect){in.x, in.y + 1 + y, in.w, 1}, &b->tasks.v[first + y]);
-    return y + 1;
-}
-
 /* ---- all of it */
 
 enum {
@@ -439,10 +432,11 @@ int ml_board_draw(const ml_Board *b, ml_Grid *g, ml_Rect in, const ml_BoardLook 
     int left = in.h - y - below;
 
     if (b->tasks.n && left >= 4) {
-        int n = (int)b->tasks.n + 1;
+        int n = (int)b->tasks.n + 1, most = left - CURVE_MOST;
 
-        n = n < left / 2 ? n : left / 2;
-        y += put_tasks(b, g, (ml_Rect){in.x, in.y + y, in.w, n});
+        most = most > left / 2 ? most : left / 2;
+        n = n < most ? n : most;
+        y += ml_board_put_tasks(b, g, (ml_Rect){in.x, in.y + y, in.w, n}, look->cursor);
         left = in.h - y - below;
     }
     table = (int)b->n_ranks + 1;
@@ -458,6 +452,8 @@ int ml_board_draw(const ml_Board *b, ml_Grid *g, ml_Rect in, const ml_BoardLook 
         table = (int)b->n_ranks + 1;
     if (b->n_ranks && table >= 2) {
         put_table(b, g, (ml_Rect){in.x, in.y + y, in.w, table}, look->cursor);
+        if (look->at)
+            *look->at = (ml_BoardAt){y + 1, table - 1};
         y += table;
     }
     if (*b->note && y < in.h)

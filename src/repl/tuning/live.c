@@ -29,7 +29,8 @@ struct ml_Live {
     int top;      /* its first row */
     int left;     /* columns of it that are left of the screen */
     int room;     /* rows of it that were shown last */
-    int cursor;   /* rank */
+    int cursor;   /* rank, or task */
+    bool chosen;  /* by the person; else it is the task whose turn it is */
     bool stop, whole, stale, shown;
     double drawn;
     ml_Grid g;
@@ -39,8 +40,7 @@ struct ml_Live {
 
 static const char HELP[] =
     "p      pause: what is at work is finished, nothing new is begun; again: go on\n"
-    "s      stop: all that was measured is kept, :tune goes on from there (so does "
-    "Ctrl-C)\n"
+    "s      stop, as Ctrl-C does: all that was measured is kept, :tune goes on\n"
     "↑ ↓    choose one of the fastest\n"
     "a      adopt it: a branch tuned-N of ordinary steps; the search goes on\n"
     "Enter  inspect it: times, trace and program against rank 1, machine code\n"
@@ -49,12 +49,28 @@ static const char HELP[] =
     "c      scatter: predicted against measured speed\n"
     "Esc    back to the curve\n"
     "\n"
-    "The curve is the best so far; a dot is what a trial reached, x one that failed. "
-    "Where\n"
-    "rounds of proposals began stands ┴, and a row of dots where the machine's roof is.\n"
-    "Rank correlation compares the order that the model foretold with the order measured\n"
-    "(1: the same, 0: chance); regret is what its own choice of the last 32 lost.\n"
-    "Shares and ranks hold within one search.\n";
+    "The curve is the best so far; a dot is what a trial reached, x one that\n"
+    "failed. Where rounds of proposals began stands ┴, and a row of dots where the\n"
+    "machine's roof is.\n"
+    "Rank correlation compares the order that the model foretold with the order\n"
+    "measured (1: the same, 0: chance); regret is what its own choice of the last\n"
+    "32 lost. Shares and ranks hold within one search.\n";
+
+static const char TASKS_HELP[] =
+    "p      pause: what is at work is finished, nothing new is begun; again: go on\n"
+    "s      stop, as Ctrl-C does: all is kept, the same line goes on from there\n"
+    "↑ ↓    choose a task; Esc: the one whose turn it is\n"
+    "k      skip it: it gets no further batch\n"
+    "+ -    what it is expected to save counts twice, half: more or less for it\n"
+    "Enter  what is known of it\n"
+    "Esc    back to the table\n"
+    "\n"
+    "▶ stands at the task whose turn it is; why is told below the table. gain is\n"
+    "what its last batch has saved of the sum of weighted times, hope what the\n"
+    "next is expected to save: the gradient rule gives the next batch to the task\n"
+    "with the most.\n"
+    "The curve is how often a second all of them could run, each so often as it\n"
+    "weighs; it begins when each has a time.\n";
 
 static void open_page(ml_Live *l, Page page, const char *title)
 {
@@ -113,8 +129,8 @@ static void draw_page(ml_Live *l, ml_Grid *g)
     ml_Text t = {0};
 
     ml_grid_fill(g, (ml_Rect){0, 0, g->w, 1}, ML_ROLE_TITLE);
-    ml_text_fmt(&t, "%s   %lld/%lld trials", l->title, (long long)b->st.done,
-                (long long)b->st.total);
+    ml_text_fmt(&t, "%s   ", l->title);
+    ml_board_done(b, &t);
     if (b->paused)
         ml_text_add(&t, "   paused");
     ml_grid_put_cut(g, (ml_Rect){0, 0, g->w, 1}, 0, 0, ml_text_z(&t), ML_ROLE_TITLE);
@@ -133,6 +149,33 @@ static void draw_page(ml_Live *l, ml_Grid *g)
 
 /* ---- the picture */
 
+static const char *longest_of(const char *const *of, size_t n, const ml_Grid *g)
+{
+    size_t k = 0;
+
+    while (k + 1 < n && ml_grid_columns(g, of[k], strlen(of[k])) > g->w)
+        k++;
+    return of[k];
+}
+
+static const char *keys_of_tasks(const ml_Live *l, const ml_Grid *g)
+{
+    static const char *const KEYS[] = {
+        "p pause  s stop  ↑ ↓ choose  k skip  + - budget  Enter inspect  ? help",
+        "p pause  s stop  k skip  + - budget  ? help",
+        "p pause  s stop  k skip  ? help",
+        "p pause s stop ?",
+    };
+    static const char *const PAUSED[] = {
+        "p go on  s stop  ↑ ↓ choose  k skip  + - budget  Enter inspect  ? help",
+        "p go on  s stop  k skip  + - budget  ? help",
+        "p go on  s stop  k skip  ? help",
+        "p go on s stop ?",
+    };
+
+    return longest_of(l->b->paused ? PAUSED : KEYS, ML_COUNT(KEYS), g);
+}
+
 /* The longest that fits: what is left out stands in the help. */
 static const char *keys_of(const ml_Live *l, const ml_Grid *g)
 {
@@ -148,18 +191,30 @@ static const char *keys_of(const ml_Live *l, const ml_Grid *g)
         "p go on  s stop  a adopt  ? help",
         "p go on s stop ?",
     };
-    const char *const *of = l->b->paused ? PAUSED : KEYS;
-    size_t k = 0;
 
-    while (k + 1 < ML_COUNT(KEYS) && ml_grid_columns(g, of[k], strlen(of[k])) > g->w)
-        k++;
-    return of[k];
+    return l->b->tasks.n ? keys_of_tasks(l, g)
+                         : longest_of(l->b->paused ? PAUSED : KEYS, ML_COUNT(KEYS), g);
+}
+
+/* What ↑ and ↓ go through. */
+static int n_rows(const ml_Live *l)
+{
+    return l->b->tasks.n ? (int)l->b->tasks.n : (int)l->b->n_ranks;
+}
+
+/* The cursor is there until somebody moves it. */
+static void follow_turn(ml_Live *l)
+{
+    for (size_t k = 0; !l->chosen && k < l->b->tasks.n; k++)
+        if (l->b->tasks.v[k].next)
+            l->cursor = (int)k;
 }
 
 static void draw_board(ml_Live *l, ml_Grid *g, bool keys)
 {
-    const ml_BoardLook look = {.cursor = keys && l->b->n_ranks ? l->cursor : -1,
-                               .keys = keys ? keys_of(l, g) : ""};
+    const ml_BoardLook look = {
+        .cursor = keys && n_rows(l) && (l->chosen || !l->b->tasks.n) ? l->cursor : -1,
+        .keys = keys ? keys_of(l, g) : ""};
     int rows = ml_board_draw(l->b, g, (ml_Rect){0, 0, g->w, g->h}, &look);
 
     g->cursor_x = 0;
@@ -169,8 +224,9 @@ static void draw_board(ml_Live *l, ml_Grid *g, bool keys)
 void ml_live_draw(ml_Live *l, ml_Grid *g)
 {
     ml_grid_clear(g);
-    if (l->cursor >= (int)l->b->n_ranks)
-        l->cursor = l->b->n_ranks ? (int)l->b->n_ranks - 1 : 0;
+    follow_turn(l);
+    if (l->cursor >= n_rows(l))
+        l->cursor = n_rows(l) ? n_rows(l) - 1 : 0;
     if (l->page != PAGE_NONE && g->h >= 3) {
         draw_page(l, g);
         g->cursor_x = 0;
@@ -255,15 +311,38 @@ static bool on_record(ml_Live *l, char key)
     return true;
 }
 
+/* Keys that mean something of several programs. */
+static bool task_key(ml_Live *l, char key)
+{
+    ml_Text t = {0};
+
+    if (!l->calls.task || !l->b->tasks.n)
+        return false;
+    if (strchr("k+-", key) && key) {
+        l->calls.task(l->calls.user, (size_t)l->cursor, key, &t);
+        say(l, ml_text_z(&t));
+    } else if (key == 'i') {
+        open_page(l, PAGE_TEXT, "task");
+        l->calls.show_task(l->calls.user, (size_t)l->cursor, &l->text);
+    } else if (key == 'h') {
+        open_page(l, PAGE_TEXT, "keys");
+        ml_text_add(&l->text, TASKS_HELP);
+    }
+    ml_text_free(&t);
+    return key != 'p' && key != 's';
+}
+
 static void move(ml_Live *l, int by)
 {
     if (l->page == PAGE_TEXT) {
         l->top += by;
         return;
     }
+    follow_turn(l);
+    l->chosen = true;
     l->cursor += by;
-    if (l->cursor >= (int)l->b->n_ranks)
-        l->cursor = (int)l->b->n_ranks - 1;
+    if (l->cursor >= n_rows(l))
+        l->cursor = n_rows(l) - 1;
     if (l->cursor < 0)
         l->cursor = 0;
 }
@@ -314,11 +393,15 @@ void ml_live_key(ml_Live *l, const char *name, const char *ch)
         l->page = PAGE_NONE;
         return;
     }
+    if (esc)
+        l->chosen = false;
     if (name) {
-        if (ml_streq(name, "enter"))
+        if (ml_streq(name, "enter") && !task_key(l, 'i'))
             on_record(l, 'i');
         return;
     }
+    if (task_key(l, *ch == '?' ? 'h' : *ch))
+        return;
     switch (*ch) {
     case 'p': pause_search(l); break;
     case 's': l->stop = true; break;

@@ -18,6 +18,10 @@ typedef struct ml_LiveCalls {
     void (*diff)(void *user, int64_t record, int64_t best, ml_Text *out);
     void (*failures)(void *user, ml_Text *out);
     void (*pause)(void *user, bool on);
+    /* Of several programs: `k` skips a task, `+` and `-` shift the budget to it or away; and what is
+     * known of it, as a page. NULL: it is one program. */
+    void (*task)(void *user, size_t task, char key, ml_Text *said);
+    void (*show_task)(void *user, size_t task, ml_Text *out);
 } ml_LiveCalls;
 
 /* The board is the caller's. NULL: there is no terminal for it (a pipe, one that cannot place

@@ -53,7 +53,7 @@ static void add_rank(ml_Board *b, const ml_Record *r, ml_Schedule *s)
     ml_text_free(&t);
 }
 
-static void compare_ranks(ml_Board *b)
+void ml_board_compare(ml_Board *b)
 {
     ml_Text t = {0};
 
@@ -195,7 +195,7 @@ void ml_board_read(ml_Board *b, ml_Tuner *t, ml_Schedule *s)
         if (v[k]->n_run)
             add_rank(b, v[k], s);
     }
-    compare_ranks(b);
+    ml_board_compare(b);
     b->with = b->st.with;
     b->points = b->st.points;
     read_sketches(b, t);

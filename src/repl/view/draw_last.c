@@ -3,7 +3,7 @@
  * message that is longer than a row goes on over the rows of the panes, and one that comes
  * while something is asked stands above it, so that both are seen. Source: interaction 10.
  */
-#include "repl/job/jobs.h"
+#include "repl/view/pane/jobs.h"
 #include "repl/view/view.h"
 
 enum { MOST_ROWS = 4 }; /* of a message */
@@ -112,8 +112,12 @@ static const char *label_of(const ml_View *v, const HotKeys *h, ml_Request r)
 {
     const char *brief = h->brief ? v->requests[r].brief : NULL;
 
+    ml_JobInfo j;
+
     if (r == ML_REQ_COMMAND)
         return "open a program";
+    if (r == ML_REQ_JOB_PAUSE && ml_pane_search(v, &j) && j.board->paused)
+        return "go on";
     return brief ? brief : ml_key_info[r].label;
 }
 
@@ -156,9 +160,16 @@ static int hot_widths(const ml_View *v, const HotKeys *h, bool all)
 /* What applies, most useful first; all, undo and help at the end. */
 static void find_hot(ml_View *v, HotKeys *h)
 {
+    static const ml_Request OF_SEARCH[] = {ML_REQ_JOB_PAUSE,    ML_REQ_JOB_STOP,
+                                           ML_REQ_JOB_ADOPT,    ML_REQ_JOB_DIFF,
+                                           ML_REQ_JOB_FAILURES, ML_REQ_JOB_SCATTER};
     ml_Request can[ML_N_REQUESTS];
-    size_t n = v->ss->focus ? ml_act_applicable(v, can, ML_COUNT(can)) : 0;
-    bool all = false;
+    ml_JobInfo j;
+    bool search = v->in == ML_PANE_JOBS && ml_pane_search(v, &j), all = false;
+    size_t n = v->ss->focus && !search ? ml_act_applicable(v, can, ML_COUNT(can)) : 0;
+
+    for (size_t k = 0; search && k < ML_COUNT(OF_SEARCH); k++)
+        h->r[h->n++] = OF_SEARCH[k];
 
     for (size_t k = 0; k < n; k++) {
         all = all || can[k] == ML_REQ_ALL;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "moonloop/core/base/arena.h"
-#include "repl/job/jobs.h"
+#include "repl/view/pane/jobs.h"
 #include "repl/view/pane/touches.h"
 
 static void move(ml_View *v, int by)
@@ -56,7 +56,9 @@ void ml_do_open(ml_View *v)
 
     if (!row)
         return;
-    if (row->version >= 0) {
+    if (v->in == ML_PANE_JOBS && ml_pane_record(row)) {
+        ml_view_inspect(v, ml_pane_record(row));
+    } else if (row->version >= 0) {
         if (v->ss->focus && row->version == ml_schedule_version(v->ss->focus))
             ml_view_say(v, "v%d is the current version", row->version);
         else

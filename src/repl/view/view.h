@@ -60,4 +60,7 @@ void ml_view_page_scroll(ml_View *v,
                          int top); /* this row first, as far as there are some */
 int ml_view_page_room(const ml_View *v);
 
+/* What is known of a record of the search that pane 7 shows, as a page (tuning.c). */
+void ml_view_inspect(ml_View *v, int64_t record);
+
 #endif

@@ -36,7 +36,7 @@ static const struct {
     [ML_PANE_PROGRAM] = {2, 2, ML_SIZE_FOUR, 18},
     [ML_PANE_STEPS] = {2, 4, ML_SIZE_FOUR, 5},
     [ML_PANE_PERF] = {2, 4, ML_SIZE_SIX, 5},
-    [ML_PANE_JOBS] = {2, 4, ML_N_SIZES, 5},
+    [ML_PANE_JOBS] = {2, 4, ML_N_SIZES, 12},
     [ML_PANE_MEMORY] = {2, 4, ML_N_SIZES, 12},
     [ML_PANE_CODE] = {3, 3, ML_N_SIZES, 18},
 };

@@ -95,7 +95,7 @@ static ml_CellRole role_of(const char *p)
     return ML_ROLE_TEXT;
 }
 
-static void show_page(ml_View *v, const char *title, const char *text)
+void ml_view_page_text(ml_View *v, const char *title, const char *text)
 {
     ml_Rows *r = ml_view_page_open(v, title);
     ml_Str line;
@@ -193,7 +193,7 @@ static void tell(ml_View *v, const Before *b, bool ok, ml_Text *out, const char 
     ml_text_add(out, err);
     ml_view_log(v, ml_text_z(out), out->n);
     if (v->typing && ml_count_lines(ml_text_z(out)) > 1)
-        show_page(v, ml_text_z(&v->lua), ml_text_z(out));
+        ml_view_page_text(v, ml_text_z(&v->lua), ml_text_z(out));
 }
 
 bool ml_view_run(ml_View *v, const char *line, const ml_RunCall *call)
@@ -239,6 +239,6 @@ void ml_view_page_of(ml_View *v, const char *command, const char *title)
     if (out.n == 0)
         ml_view_say(v, "%s: nothing to show", title);
     else
-        show_page(v, title, ml_text_z(&out));
+        ml_view_page_text(v, title, ml_text_z(&out));
     ml_text_free(&out);
 }

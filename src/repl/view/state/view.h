@@ -195,6 +195,7 @@ void ml_view_log(ml_View *v, const char *text, size_t n);
 /* What a command (without its colon) prints, as a page. */
 void ml_view_page_of(ml_View *v, const char *command, const char *title);
 /* A page without rows yet, over the panes until Esc. */
+void ml_view_page_text(ml_View *v, const char *title, const char *text); /* its lines */
 ml_Rows *ml_view_page_open(ml_View *v, const char *title);
 
 /* ---- scroll.c */
