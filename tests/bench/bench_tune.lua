@@ -5,7 +5,7 @@
 --
 -- A strategy may have a model of its own: evolve/analytic. Each run of a row searches once with every strategy, by turns, with records in memory and a seed of its own; then
 -- what they found is timed again, by turns. The first strategy is what the others are compared with. long: so many
--- trials of the last strategy are what "95 %" means; 0: the best of all runs. space: the name of a design space, or a
+-- trials of the last strategy are what "95 %" means, and what there is to be gained; 0: the best of all runs. space: the name of a design space, or a
 -- file (.lua) that returns one, searched instead of moon.space. Source: auto-scheduler 12.
 local bench = dofile("tests/bench/bench.lua")
 local opt = { set = "suite", with = "mutate,evolve", trials = "64", runs = "3", threads = "2", rows = "", out = "",
@@ -30,7 +30,7 @@ local function search(id, with, trials, seed)
     local failed = 0
     for phase, n in pairs(r.failed) do failed = failed + (phase ~= "replay" and n or 0) end
     return { schedule = r.schedule(), curve = curve, search = r.spent.search, wall = r.elapsed, failed = failed,
-        steps = r.schedule():trace():json(), times = {} }
+        steps = r.schedule():trace():json(), times = {}, tried = #r.records }
 end
 
 -- Trials until a measurement was within the share of the best; nil: never.
@@ -65,7 +65,9 @@ local function measure(id)
     end
     local best = math.huge
     if LONG > 0 then
-        best = search(id, WITH[#WITH], LONG, 99).curve[LONG] or best
+        row.long = search(id, WITH[#WITH], LONG, 99)
+        all[#all + 1] = row.long
+        best = row.long.curve[#row.long.curve] or best
     end
     if best == math.huge then
         for _, f in ipairs(all) do best = math.min(best, f.curve[#f.curve]) end
@@ -94,6 +96,9 @@ local function put_line(row)
         cells[#cells + 1] = string.format('"%s": {"seconds": [%s], "until": %g, "search": %.4f, "wall": %.3f}', with,
             table.concat(v, ", "), b.needed, b.search, b.wall)
     end
+    if row.long then
+        cells[#cells + 1] = string.format('"long": {"seconds": %.6g, "trials": %d}', row.long.seconds, row.long.tried)
+    end
     out:write(string.format('{"id": "%s", "trials": %d, "threads": %d, "runs": %d, %s}\n', row.id, TRIALS, THREADS, RUNS,
         table.concat(cells, ", ")))
     out:flush()
@@ -107,6 +112,7 @@ local function head()
         a[#a + 1], b[#b + 1] = "trials to 95 %", "--:"
         a[#a + 1], b[#b + 1] = "search s", "--:"
     end
+    for _, title in ipairs(LONG > 0 and { "long µs", "×", "programs" } or {}) do a[#a + 1], b[#b + 1] = title, "--:" end
     say("| %s |\n|%s|", table.concat(a, " | "), table.concat(b, "|"))
 end
 
@@ -118,6 +124,11 @@ local function line(row)
         if k > 1 then c[#c + 1] = string.format("%.3f", row.by[WITH[1]].seconds / b.seconds) end
         c[#c + 1] = b.needed > TRIALS and "-" or string.format("%g", b.needed)
         c[#c + 1] = string.format("%.2f", b.search)
+    end
+    if row.long then
+        c[#c + 1] = string.format("%.4g", row.long.seconds * 1e6)
+        c[#c + 1] = string.format("%.3f", row.by[WITH[1]].seconds / row.long.seconds)
+        c[#c + 1] = string.format("%d", row.long.tried)
     end
     say("| %s |", table.concat(c, " | "))
 end
@@ -136,6 +147,16 @@ local function summary(rows)
     end
 end
 
+local function summary_of_long(rows)
+    local ratios, whole = {}, 0
+    for k, row in ipairs(rows) do
+        ratios[k] = row.by[WITH[1]].seconds / row.long.seconds
+        whole = whole + (row.long.tried < LONG and 1 or 0)
+    end
+    say("%d trials of %s: geomean %.3f against %s; there are no more programs in %d of %d rows", LONG, WITH[#WITH],
+        geomean(ratios), WITH[1], whole, #rows)
+end
+
 local ids, rows = opt.rows ~= "" and split(opt.rows) or workload.set(opt.set), {}
 head()
 for _, id in ipairs(ids) do
@@ -149,3 +170,4 @@ for _, id in ipairs(ids) do
     end
 end
 if #rows > 0 then summary(rows) end
+if #rows > 0 and LONG > 0 then summary_of_long(rows) end
