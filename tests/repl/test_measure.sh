@@ -102,6 +102,9 @@ typed 's = schedule(workload("GEL-0"))' ':time --runs 3' ':roofline' ':machine' 
     has out 'erf is the roof; at least .* to compute, .* of it erf, .* to move at the ' && has out 'the bound is .* by erf, [0-9]* thread.*: [0-9.]* % is reached' &&
     has out 'FLOP/B: erf is the roof, ' && grep -q '^the bound is .* by erf, ' out && grep -q '^results, G/s ' out && grep -q '^  erf ' out
 verdict 'a function of floats is a roof of its own'
+typed 's = schedule(workload.matmul(1, 1, 1))' ':time --runs 3' ':roofline' ':why-slow' && [ "$status" = 0 ] &&
+    has out 'a run under 100 ns is mostly its call' && has out 'it is so short that most of its time is the call' && ! has out 'no cause is seen'
+verdict 'of a run that is mostly its call no roof and no cause is told'
 typed 's = schedule(workload("SFM-0"))' ':asm sum' && [ "$status" = 0 ] &&
     sed -n '/^of the program/,/^hottest/p' out | grep -q '^ *[0-9]* | .*sum\[vi\] + exp\[vi, vk\]' &&
     sed -n '/^all of it/,$p' out | grep -q '|     '

@@ -6,22 +6,23 @@
  */
 #include "repl/out/out.h"
 
-static bool is_control(const char *p)
+/* Bytes of what is shown as it is; 0: it acts, or is no text: bytes of 8-bit terminals. */
+static size_t shown_as_is(const char *p, bool color)
 {
-    unsigned char c = (unsigned char)p[0], next = c ? (unsigned char)p[1] : 0;
+    unsigned char c = (unsigned char)p[0];
+    size_t look = color ? ml_escape_look(p) : 0, n = 1;
 
-    return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f ||
-           (c == 0xc2 && next >= 0x80 && next < 0xa0); /* C1, as UTF-8 */
+    if (look > 0 || c < 0x80)
+        return look > 0 ? look : c == '\n' || c == '\t' || (c >= 0x20 && c != 0x7f);
+    (void)ml_char_columns(p, strnlen(p, 4), &n);
+    return ml_char_odd(p, strnlen(p, 4)) ? 0 : n;
 }
 
 bool ml_out_acts(const char *text, bool color)
 {
-    for (size_t n; *text; text += n) {
-        n = color ? ml_escape_look(text) : 0;
-        if (n == 0 && is_control(text))
+    for (size_t n; *text; text += n)
+        if ((n = shown_as_is(text, color)) == 0)
             return true;
-        n = n ? n : 1;
-    }
     return false;
 }
 
@@ -30,16 +31,12 @@ void ml_out_shown(ml_Text *out, const char *text, bool color)
     for (size_t n; *text; text += n) {
         unsigned char c = (unsigned char)*text;
 
-        n = color ? ml_escape_look(text) : 0;
-        if (n > 0 || !is_control(text)) {
-            n = n ? n : 1;
-            ml_text_addn(out, text, n);
-        } else if (c == 0xc2) {
-            n = 2;
-            ml_text_fmt(out, "<%02x>", (unsigned char)text[1]);
-        } else {
-            n = 1;
+        n = shown_as_is(text, color);
+        ml_text_addn(out, text, n);
+        if (n == 0 && c < 0x80)
             ml_text_fmt(out, "^%c", c ^ 0x40);
-        }
+        else if (n == 0)
+            ml_text_fmt(out, "<%02x>", c);
+        n = n ? n : 1;
     }
 }
