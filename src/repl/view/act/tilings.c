@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "moonloop/core/targets.h"
 #include "moonloop/primitives/intrin.h"
 #include "moonloop/primitives/intrin/tile_intrin.h"
 #include "repl/view/act/act_impl.h"
@@ -75,10 +76,14 @@ static void add_intrinsics(const ml_View *v, ml_Ctx *cx, const ml_For *f, Tiling
     const ml_Block *b = ml_act_block_here(v, f->var->uid, NULL);
     const char *const *names;
     size_t n = b ? ml_intrin_names(cx, s->space->intrins, &names) : 0;
+    const ml_TargetKind *target = ml_target_row(ml_schedule_opts(s)->target);
+    bool gpu = target && target->pipeline == ML_PIPE_GPU;
 
     for (size_t k = 0; k < n; k++) {
         ml_IntrinTiling tile = {0};
 
+        if (!gpu && ml_intrin_sm(names[k]) > 0)
+            continue;
         if (!same_types(b, ml_intrin_find(s->space->intrins, names[k])) ||
             !ml_intrin_tiling(s, (ml_Handle){ML_H_BLOCK, b->tag}, names[k], false, cx,
                               &tile))
