@@ -95,7 +95,7 @@ local function mutate(mutators, program, failures, json, seed)
     end
     local ok, t
     if m.user then
-        ok, t = pcall(core.limited, m.seconds or 2, m.run, moon.trace(json), rand, program)
+        ok, t = pcall(core.limited, m.seconds or 2, "mutator " .. m.name, m.run, moon.trace(json), rand, program)
     else
         ok, t = pcall(m.run, moon.trace(json), rand, program)
     end

@@ -237,6 +237,13 @@ topic("moon.tuning.db_of(tasks)", "the database that records of the tasks go to"
 local symbolic = moon.parse("@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,))\n    B = T.match_buffer(b, (n,))\n    for i in range(n):\n        with T.block(\"B\"):\n            v = T.axis.spatial(n, i)\n            B[v] = A[v] + T.float32(1)\n")
 local t <close> = moon.tuning.shape_tasks(symbolic, {shape = "n=64,128", db = ":memory:"})
 print(moon.tuning.db_of(t))]])
+topic("moon.tuning.left_out()", "what postprocessors and rules of the searches at work left out, as :tune says it at its end", "nil: nothing was.",
+    'moon.tuning.opened_none()\nprint(moon.tuning.left_out())')
+topic("moon.tuning.note_of(space)", "which rules of a space were left out, and why, as text", "nil: none was.",
+    'print(moon.tuning.note_of({refused = {}}))')
+topic("moon.tuning.opened(space)", "another search over this space is at work", "What it leaves out is told by left_out.",
+    'moon.tuning.opened({warnings = {"few"}})\nprint(moon.tuning.left_out())\nmoon.tuning.opened_none()')
+topic("moon.tuning.opened_none()", "no search is at work any more", "", 'moon.tuning.opened_none()')
 topic("moon.tuning.begin_all(programs, opts)", "tasks with the session's database, as :tune --all begins them", "Gives the tasks, and why records go to memory where the database cannot be used.",
     [[
 local t = moon.tuning.begin_all({s}, {trials = 1, db = ":memory:"})

@@ -214,7 +214,7 @@ function tune.left_out()
     return #lines > 0 and table.concat(lines, "\n") or nil
 end
 
-
+-- No search is at work.
 function tune.opened_none() looked, warned = {}, {} end
 
 -- One more search of several, over this space.
