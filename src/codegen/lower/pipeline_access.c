@@ -278,9 +278,29 @@ int64_t ml_pipe_versions(ml_Pipe *p, const ml_Buffer *b, int64_t at_least)
     return n > at_least ? n : at_least;
 }
 
+/* Statement k would run before statement j, which was `later` iterations before it. */
+static void refuse_order(ml_Pipe *p, size_t j, size_t k, int64_t later, const ml_Buffer *b)
+{
+    const ml_PipeStmt *x = &p->stmts.v[j], *y = &p->stmts.v[k];
+    int64_t least = x->stage - later;
+    ml_Ctx *cx = p->lo->cx;
+
+    ml_lower_fail(
+        p->lo, ML_PIPE_PASS, y->stmt,
+        "in the pipeline of loop %s, %s (statement %zu, stage %lld) would run "
+        "before %s (statement %zu, stage %lld)%s, and both touch %s; give it %s",
+        p->loop->var->hint, ml_lower_name(cx, y->stmt), k, (long long)y->stage,
+        ml_lower_name(cx, x->stmt), j, (long long)x->stage,
+        later == 0   ? ""
+        : later == 1 ? " of the iteration before"
+                     : ml_format(cx, " of %lld iterations before", (long long)later),
+        b->name,
+        least == y->stage ? "a later place in software_pipeline_order"
+                          : ml_format(cx, "stage %lld or a later one", (long long)least));
+}
+
 bool ml_pipe_in_order(ml_Pipe *p)
 {
-    ml_Ctx *cx = p->lo->cx;
     const ml_Buffer *b;
 
     for (size_t j = 0; j < p->stmts.n; j++)
@@ -295,18 +315,7 @@ bool ml_pipe_in_order(ml_Pipe *p)
                 b = find_meeting(p, x, y, later);
                 if (b == NULL)
                     continue;
-                ml_lower_fail(
-                    p->lo, ML_PIPE_PASS, y->stmt,
-                    "in the pipeline of loop %s, %s (statement %zu, stage %lld) would run "
-                    "before %s (statement %zu, stage %lld)%s, and both touch %s; give it "
-                    "stage %lld or a later one",
-                    p->loop->var->hint, ml_lower_name(cx, y->stmt), k, (long long)y->stage,
-                    ml_lower_name(cx, x->stmt), j, (long long)x->stage,
-                    later == 0 ? ""
-                    : later == 1
-                        ? " of the iteration before"
-                        : ml_format(cx, " of %lld iterations before", (long long)later),
-                    b->name, (long long)(x->stage - later));
+                refuse_order(p, j, k, later, b);
                 p->failed = true;
                 return false;
             }
