@@ -88,6 +88,23 @@ L
 run -b odd.lua && [ "$(cat out)" = '0 failed' ]
 verdict 'right checks behind failing ones are right'
 
+cat >one_size.py <<'P'
+@T.prim_func
+def main(a: T.handle, c: T.handle):
+    n = T.int32()
+    A = T.match_buffer(a, (n, 64, 64), "float32")
+    C = T.match_buffer(c, (n, 64), "float32")
+    for i, j, k in T.grid(n, 64, 64):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vj, vk]
+P
+typed ':open one_size.py' ':check'
+[ "$status" = 1 ] && has err 'the size n is not given: --shape n=' && ! has err 'takes a while'
+verdict 'a size that is not given is named'
+
 # ---- timing
 if ! "$ml" --features | grep -q '^llvm=[^n]'; then
     echo 'skip the timings: there is no LLVM'

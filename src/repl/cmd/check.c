@@ -157,6 +157,11 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
     start = ml_work_of(cx, s, 0, at);
     now = ml_work_of(cx, s, ml_schedule_version(s), at);
     f = start.func;
+    if (!ml_sizes_given(cx, f, a->o.sizes, a->o.n_sizes, false)) {
+        ml_session_fail(ss, ml_failure_about(ml_error(cx), s, NULL));
+        ml_ctx_unref(cx);
+        return (Verdict){false, false};
+    }
     expect(ss, cx, &start, a);
     expect(ss, cx, &now, a);
     int64_t count = ml_count_iterations(cx, f, a->o.sizes, a->o.n_sizes);
