@@ -173,6 +173,7 @@ function tune.shape_tasks(program, opts)
     for k, row in ipairs(list) do
         local m, flop = core.specialize(program, row.text)
         rows[k] = { workload = m, id = ("%s[%s]"):format(name, row.text), flop = flop }
+        row.flop = flop
         if flop > 0 then least = math.min(least, flop) end
     end
     for _, row in ipairs(rows) do row.weight = row.flop > 0 and least / row.flop or 1 end
@@ -313,9 +314,18 @@ local function measured(s, size, threads)
     return least
 end
 
+-- The operations of the program where each of its sizes is 1.
+local function work_of_one(program)
+    local ones = {}
+    for k, name in ipairs(core.symbols(program)) do ones[k] = name .. "=1" end
+    local _, flop = core.specialize(program, table.concat(ones, ","))
+    return flop
+end
+
 -- What was found for the tasks as one program, kept as a record of it; quick: nothing is measured. Gives a table:
 -- sizes (a row for each: text, values, seconds of the kernel, best_seconds of the search, refused), other (how all
--- other sizes are computed), record (its number), trace; without trace where nothing was measured.
+-- other sizes are computed), record (its number), trace; without trace where nothing was measured. The record's time is
+-- the mean of the sizes' times, each for the work of sizes of 1: kernels of other lists compare, and rates are true.
 function tune.join_shapes(tasks, quick)
     local it, out, picks = shaped[tasks], { sizes = {} }, {}
     local json, target = core.tune_target()
@@ -325,22 +335,22 @@ function tune.join_shapes(tasks, quick)
         local size = { text = it.list[k].text, values = it.list[k].values, best_seconds = record and row.best_seconds,
             refused = row.refused }
         out.sizes[k] = size
-        if record then picks[#picks + 1] = { text = size.text, record = record, size = size } end
+        if record then picks[#picks + 1] = { text = size.text, record = record, size = size, flop = it.list[k].flop } end
     end
     if #picks == 0 then return out end
     local way = choose(it, ways(it, picks, target, threads), threads, quick)
     local s = put_together(it, picks, way and way.schedule:trace():json())
     out.other, out.trace, out.schedule = way and way.what or "as the program is", s:trace():json(), s
-    local sum = 0
+    local unit, sum = work_of_one(it.program), 0
     for _, p in ipairs(picks) do
         local seconds = p.size.best_seconds
         if not quick then
             seconds = measured(s, p.size, threads)
             p.size.seconds = seconds
         end
-        sum = sum + seconds
+        sum = sum + (unit > 0 and p.flop > 0 and seconds * unit / p.flop or seconds)
     end
-    out.record = it.db:put { program = it.program, name = it.name, trace = out.trace, run_secs = { sum }, target = json,
+    out.record = it.db:put { program = it.program, name = it.name, trace = out.trace, run_secs = { sum / #picks }, target = json,
         space = "shapes", seed = it.opts.seed or 1, threads = threads }
     return out
 end
