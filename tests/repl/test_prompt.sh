@@ -135,9 +135,9 @@ else
     start ''
     line ':tune --trials 1 --background'
     sees 'job 1: tune' && keys -l 'fuse("i", "j")' && has_line 'matmul v0> fuse("i", "j")' && for _ in 1 2 3 4 5 6; do
-        sees 'job 1: tune of matmul: 1 of 1 trials' && break
+        sees 'job 1: tune of matmul: 1 of 1 trial' && break
     done
-    shows 'job 1: tune of matmul: 1 of 1 trials' && within eval 'screen | grep -v "^$" | tail -n 2 | head -n 1 | grep -qxF "matmul v0> fuse(\"i\", \"j\")"' &&
+    shows 'job 1: tune of matmul: 1 of 1 trial' && within eval 'screen | grep -v "^$" | tail -n 2 | head -n 1 | grep -qxF "matmul v0> fuse(\"i\", \"j\")"' &&
         [ "$(screen | grep -c 'fuse(')" = 1 ] && keys Enter && sees '[1] fuse' && sees 'takes it, :jobs shows it' &&
         line ':jobs' && ends_in 'matmul v1>' && line ':undo' && ends_in 'matmul v0>'
     verdict 'announces what ended above the line, which stays'
