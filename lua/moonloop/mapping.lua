@@ -108,7 +108,7 @@ local function names_of(s)
 end
 
 local function try(s, fn)
-    if pcall(fn, s:copy()) then
+    if pcall(fn, core.trial_copy(s)) then
         fn(s)
         return true
     end
@@ -259,7 +259,7 @@ function mapping.apply(s, block, m)
             local made = mapping.form(x, block, m, set)
             return mapping.tensorize(x, made), made
         end
-        local ok, e = pcall(all_of_it, s:copy())
+        local ok, e = pcall(all_of_it, core.trial_copy(s))
         if ok then return all_of_it(s) end
         if type(e) ~= "userdata" or e.code == "interrupted" then error(e, 0) end
         why = e

@@ -69,6 +69,23 @@ test("as many mappings as there are ways to fuse", function()
     assert(list[1].text == "vi = vo, vk = fuse(vr, vt, vc)" and list[1].waste == 0, list[1].text)
 end)
 
+test("a mapping that fails leaves the random state", function()
+    local p = moon.parse [[
+@T.prim_func
+def main(A: T.Buffer((16, 64), "uint8"), B: T.Buffer((64, 16), "int8"), C: T.Buffer((16, 16), "int32")):
+    for i, j, k in T.grid(16, 16, 64):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])
+]]
+    local s, fresh = moon.schedule(p), moon.schedule(p)
+    s:seed(7)
+    fresh:seed(7)
+    local ok, e = pcall(s.map_to_intrinsic, s, "C", "dot_16x4_vnni_local")
+    assert(not ok and tostring(e):find("without an init", 1, true), tostring(e))
+    assert(s:fork_seed() == fresh:fork_seed())
+end)
+
 test("the same list each time", function()
     local p = sum("abkl,kln->abn", { a = 3, b = 2, n = 8, k = 3, l = 5 }, "float32", "float32", "float32")
     local function all()

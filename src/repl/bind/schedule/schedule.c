@@ -136,6 +136,17 @@ static int copy(lua_State *L)
     return 1;
 }
 
+/* trial_copy(s): a copy to try steps on; nothing of s changes, its random state neither. */
+static int trial_copy(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    const ml_State before = ml_schedule_state(s);
+    int n = copy(L);
+
+    ml_schedule_restore(s, before);
+    return n;
+}
+
 /* ---- program */
 
 /* s:text([version]): the program with display names */
@@ -556,8 +567,10 @@ const BindClass bind_schedule_class = {
 
 int bind_schedule_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {
-        {"schedule", new_schedule}, {"trace", bind_trace_new}, {NULL, NULL}};
+    static const luaL_Reg fns[] = {{"schedule", new_schedule},
+                                   {"trace", bind_trace_new},
+                                   {"trial_copy", trial_copy},
+                                   {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;
