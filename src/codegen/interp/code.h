@@ -282,6 +282,7 @@ typedef struct ml_Gen {
     ML_VEC(const ml_Expr *) expr_of; /* per instruction */
     ML_VEC(ml_Cell) regs;            /* initial values */
     ML_VEC(ml_Site) sites;
+    uint32_t instead; /* 1 + the site of statements made for a call; 0: there are none */
     ML_VEC(ml_Access *) accesses;
     ML_VEC(ml_BoxCheck *) boxes;
     ML_VEC(ml_View *) views;

@@ -136,7 +136,7 @@ void ml_gen_place(ml_Gen *g, ml_Label *l)
 uint32_t ml_gen_site(ml_Gen *g, const ml_Stmt *s)
 {
     uint32_t before = g->site;
-    ml_Site site = {s, g->loops};
+    ml_Site site = g->instead ? g->sites.v[g->instead - 1] : (ml_Site){s, g->loops};
 
     ml_push(g->cx, &g->sites, site);
     g->site = (uint32_t)g->sites.n - 1;

@@ -157,7 +157,9 @@ static uint32_t run(ml_Gen *g, const Nest *n, const ml_Stmt *body)
     for (size_t k = n->n; k-- > 0;)
         body = ml_serial(g->cx, n->var[k], ml_i32(g->cx, 0), ml_i32(g->cx, n->extent[k]),
                          body);
+    g->instead = g->site + 1; /* an error outlives what is made here */
     ml_gen_stmt(g, body);
+    g->instead = 0;
     return ml_gen_int(g, 0);
 }
 
