@@ -54,6 +54,16 @@ static int tear_down(void **state)
     return kept_remove(&x->kept);
 }
 
+/* What fails in a child ends the child: it must not go on with the next test. */
+static pid_t fork_child(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        setenv("CMOCKA_TEST_ABORT", "1", 1);
+    return pid;
+}
+
 static void opened(Fix *x)
 {
     x->db = ml_db_open(x->cx, x->kept.path);
@@ -453,7 +463,7 @@ static void a_file_that_may_not_be_written_answers_queries(void **state)
     assert_int_equal(chmod(x->kept.dir, 0555), 0);
     if (geteuid() == 0 && getenv("TMPDIR")) /* the child may pass through, as nobody */
         assert_int_equal(chmod(getenv("TMPDIR"), 0711), 0);
-    pid_t pid = fork();
+    pid_t pid = fork_child();
 
     assert_true(pid >= 0);
     if (pid == 0)
@@ -526,7 +536,7 @@ static void a_full_disk_is_named_and_loses_nothing(void **state)
 {
     Fix *x = *state;
     int status;
-    pid_t pid = fork();
+    pid_t pid = fork_child();
 
     assert_true(pid >= 0);
     if (pid == 0)
@@ -543,7 +553,7 @@ static void what_was_committed_survives_a_kill(void **state)
     char c;
 
     assert_int_equal(pipe(pipes), 0);
-    pid_t pid = fork();
+    pid_t pid = fork_child();
 
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -586,6 +596,46 @@ static void two_connections_write_one_file(void **state)
 }
 
 /* Each process puts its records and says so, byte by byte; one is killed in the middle. */
+static void remove_beside(Fix *x, const char *what)
+{
+    unlink(ml_format(x->cx, "%s%s", x->kept.path, what));
+}
+
+/* Two that want to make one new file a WAL file hold each other up. */
+static void many_processes_make_one_file(void **state)
+{
+    enum { ROUNDS = 40, PROCESSES = 8 };
+    Fix *x = *state;
+    int go[2], status;
+
+    for (int r = 0; r < ROUNDS; r++) {
+        assert_int_equal(pipe(go), 0);
+        for (int p = 0; p < PROCESSES; p++) {
+            pid_t pid = fork_child();
+            char c;
+
+            assert_true(pid >= 0);
+            if (pid == 0) {
+                close(go[1]);
+                if (read(go[0], &c, 1) != 0) /* all at once */
+                    _exit(1);
+                opened(x);
+                workload(x, "1");
+                _exit(0);
+            }
+        }
+        close(go[0]);
+        close(go[1]);
+        for (int p = 0; p < PROCESSES; p++) {
+            assert_true(wait(&status) > 0);
+            assert_int_equal(status, 0);
+        }
+        assert_int_equal(unlink(x->kept.path), 0);
+        remove_beside(x, "-wal");
+        remove_beside(x, "-shm");
+    }
+}
+
 static void four_processes_write_one_file(void **state)
 {
     enum { PROCESSES = 4, EACH = 60 };
@@ -597,7 +647,7 @@ static void four_processes_write_one_file(void **state)
 
     for (int p = 0; p < PROCESSES; p++) {
         assert_int_equal(pipe(pipes[p]), 0);
-        pid[p] = fork();
+        pid[p] = fork_child();
         assert_true(pid[p] >= 0);
         if (pid[p] == 0) {
             opened(x); /* all make the file at once */
@@ -899,6 +949,7 @@ int main(void)
         T(a_locked_database_is_named_and_later_usable),
         T(a_full_disk_is_named_and_loses_nothing),
         T(what_was_committed_survives_a_kill),
+        T(many_processes_make_one_file),
         T(four_processes_write_one_file),
         T(merging_takes_what_is_not_there),
         T(merged_medians_stand_where_there_are_none),

@@ -21,7 +21,7 @@ const char *ml_db_default_path(ml_Ctx *cx)
                          : NULL;
 }
 
-enum { APPLICATION = 0x6d6f6f6e, VERSION = 1, BUSY_MS = 5000 };
+enum { APPLICATION = 0x6d6f6f6e, VERSION = 1, BUSY_MS = 5000, ASK_AGAIN_MS = 10 };
 
 static const char SCHEMA[] =
     "begin immediate;"
@@ -89,11 +89,27 @@ static bool ask(ml_Db *db, ml_Ctx *cx, const char *sql, int64_t *out)
     return ok;
 }
 
+/* Two who hold a new file for reading and both want to make it a WAL file would wait for each
+ * other, so that SQLite tells one of them "locked" at once, whatever its busy timeout says. That
+ * one holds nothing any more, and asks again. */
+static bool run_when_free(ml_Db *db, const char *sql)
+{
+    double end = ml_clock() + BUSY_MS / 1e3;
+    int code = sqlite3_exec(db->sq, sql, NULL, NULL, NULL);
+
+    while (code == SQLITE_BUSY && ml_clock() < end) {
+        if (!sqlite3_get_autocommit(db->sq))
+            sqlite3_exec(db->sq, "rollback", NULL, NULL, NULL);
+        sqlite3_sleep(ASK_AGAIN_MS);
+        code = sqlite3_exec(db->sq, sql, NULL, NULL, NULL);
+    }
+    return code == SQLITE_OK;
+}
+
 /* The file is ours, or empty and becomes ours. */
 static bool check_schema(ml_Db *db, ml_Ctx *cx)
 {
     int64_t application = 0, version = 0, tables = 0;
-    char *message = NULL;
 
     if (!ask(db, cx, "select count(*) from sqlite_master", &tables) ||
         !ask(db, cx, "pragma application_id", &application) ||
@@ -118,13 +134,9 @@ static bool check_schema(ml_Db *db, ml_Ctx *cx)
                                          db->read_only ? "%s: empty, and may not be written"
                                                        : "%s: a database of no tables",
                                          db->path)));
-    if (sqlite3_exec(db->sq, "pragma journal_mode = wal; pragma synchronous = normal", NULL,
-                     NULL, &message) != SQLITE_OK ||
-        (tables == 0 && sqlite3_exec(db->sq, SCHEMA, NULL, NULL, &message) != SQLITE_OK)) {
-        sqlite3_free(message);
-        return fail_db(db, cx, "cannot be written");
-    }
-    return true;
+    return (run_when_free(db, "pragma journal_mode = wal; pragma synchronous = normal") &&
+            (tables > 0 || run_when_free(db, SCHEMA))) ||
+           fail_db(db, cx, "cannot be written");
 }
 
 /* "file:PATH?OPTION" with what has a meaning there escaped. */
