@@ -505,6 +505,8 @@ static bool pad_einsum(ml_Call *c)
 
 static const ml_Post posts[] = {
     {ML_SOUND, ML_COPY_OF, ml_check_stays_declared, NULL},
+    /* Added instances read further in what is not copied. */
+    {ML_SOUND, ML_BLOCK_OF, ml_check_stays_declared, NULL},
     /* A copy behind the loops ends what each iteration had of its own. */
     {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
     {0},
