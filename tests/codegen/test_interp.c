@@ -623,6 +623,26 @@ static void overflow_counts_in_indices_and_not_in_data(void **state)
                 ML_E_NOT_SUPPORTED); /* i outside its loop */
 }
 
+/* A condition of data keeps its meaning where the value that it chooses is an index. */
+static void a_condition_of_data_may_wrap_in_an_index(void **state)
+{
+    Fix *x = *state;
+    const ml_Buffer *a = BUF("A", ML_DT_I32, I(4)), *b = BUF("B", ML_DT_I32, I(4));
+    const ml_Var *i = IVAR("i");
+    const ml_Expr *wraps = ml_le(x->cx, MUL(ADD(LD(a, X(i)), I(1 << 30)), I(4)), I(1000));
+    const ml_Expr *args[] = {wraps, X(i), I(0)};
+    const ml_Expr *at[] = {
+        ml_call_id(x->cx, ML_DT_I32, ML_OP_IF_THEN_ELSE, args, 3),
+        ml_select(x->cx, wraps, X(i), I(0)),
+        ml_floormod(x->cx, ml_load_masked(x->cx, a, &args[1], 1, wraps), I(4)),
+    };
+
+    for (size_t k = 0; k < ML_COUNT(at); k++)
+        expect_code(x,
+                    FUNC(loop(x, ML_FOR_SERIAL, i, I(4), ST(b, LD(a, at[k]), X(i))), a, b),
+                    ML_E_OK);
+}
+
 static void division_by_zero_is_refused(void **state)
 {
     Fix *x = *state;
@@ -941,6 +961,7 @@ int main(void)
         TEST(a_match_is_a_view_of_its_source),
         TEST(an_access_beyond_a_matched_region_is_refused),
         TEST(overflow_counts_in_indices_and_not_in_data),
+        TEST(a_condition_of_data_may_wrap_in_an_index),
         TEST(division_by_zero_is_refused),
         TEST(asserts_stop_the_run_with_their_text),
         TEST(while_break_continue_and_return_leave_where_they_should),

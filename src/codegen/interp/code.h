@@ -359,6 +359,9 @@ unsigned ml_gen_rounding(ml_Gen *g, ml_Dtype t);
 /* gen_expr.c: registers that hold a lane, and everything, of an expression */
 uint32_t ml_gen_lane(ml_Gen *g, const ml_Expr *e, unsigned lane);
 uint32_t ml_gen_checked(ml_Gen *g, const ml_Expr *e); /* scalar index, bound, condition */
+/* A condition inside a value or an index, or a mask: overflow in it is an error where it computes
+ * with indices only; data may wrap. */
+uint32_t ml_gen_condition(ml_Gen *g, const ml_Expr *c, unsigned lane);
 void ml_gen_bind(ml_Gen *g, const ml_Var *v, const ml_Expr *value);
 
 /* A load, maybe as another type, or what a condition chooses where one of both is such:

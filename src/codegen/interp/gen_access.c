@@ -422,7 +422,7 @@ uint32_t ml_gen_load(ml_Gen *g, const ml_Expr *e, unsigned lane, bool may_be_und
     if (masked) {
         const ml_Expr *m = e->args[e->n_args - 1];
         uint32_t zero = ml_gen_int(g, 0);
-        uint32_t on = ml_gen_lane(g, m, m->type.lanes > 1 ? lane : 0);
+        uint32_t on = ml_gen_condition(g, m, lane);
         ml_gen_emit(g, ML_I_MOV, 0, d, zero, 0, 0);
         if (may_be_undefined)
             ml_gen_emit(g, ML_I_MOV, 0, state, ml_gen_int(g, 1), 0, 0);
@@ -459,7 +459,7 @@ static void store_lane(ml_Gen *g, const ml_Store *s, const Place *whole, unsigne
     int64_t ac;
 
     if (s->mask) {
-        uint32_t on = ml_gen_lane(g, s->mask, s->mask->type.lanes > 1 ? lane : 0);
+        uint32_t on = ml_gen_condition(g, s->mask, lane);
         mark = ml_gen_memo_mark(g);
         ml_gen_jump(g, ML_I_JZ, on, end);
     }

@@ -166,15 +166,12 @@ static uint32_t variable(ml_Gen *g, const ml_Expr *e, unsigned lane)
     return ml_gen_int(g, 0);
 }
 
-/* A condition inside a value: overflow in it is an error where it computes with indices
- * only; data may wrap. */
-static uint32_t inner_condition(ml_Gen *g, const ml_Expr *c, unsigned lane)
+uint32_t ml_gen_condition(ml_Gen *g, const ml_Expr *c, unsigned lane)
 {
     bool before = g->checked;
     uint32_t r;
 
-    if (!(c->flags & ML_X_HAS_LOAD))
-        g->checked = true;
+    g->checked = !(c->flags & ML_X_HAS_LOAD);
     r = ml_gen_lane(g, c, lane_of(c, lane));
     g->checked = before;
     return r;
@@ -182,7 +179,7 @@ static uint32_t inner_condition(ml_Gen *g, const ml_Expr *c, unsigned lane)
 
 static uint32_t select(ml_Gen *g, const ml_Expr *e, unsigned lane)
 {
-    uint32_t c = inner_condition(g, e->args[0], lane);
+    uint32_t c = ml_gen_condition(g, e->args[0], lane);
     uint32_t a = ml_gen_lane(g, e->args[1], lane_of(e->args[1], lane));
     uint32_t b = ml_gen_lane(g, e->args[2], lane_of(e->args[2], lane));
 
@@ -192,7 +189,7 @@ static uint32_t select(ml_Gen *g, const ml_Expr *e, unsigned lane)
 static uint32_t if_then_else(ml_Gen *g, const ml_Expr *e, unsigned lane)
 {
     uint32_t d = ml_gen_reg(g);
-    uint32_t c = inner_condition(g, e->args[0], lane);
+    uint32_t c = ml_gen_condition(g, e->args[0], lane);
     ml_Label *other = ml_gen_label(g), *end = ml_gen_label(g);
     size_t mark = ml_gen_memo_mark(g);
 
@@ -237,7 +234,7 @@ static uint32_t choose_copy(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t
 
     *state = ml_gen_reg(g);
     ML_ASSERT(*state == d + 1);
-    c = inner_condition(g, e->args[0], lane);
+    c = ml_gen_condition(g, e->args[0], lane);
     mark = ml_gen_memo_mark(g);
     ml_gen_jump(g, ML_I_JZ, c, other);
     copy_arm(g, e->args[1], lane, d);
@@ -265,7 +262,7 @@ uint32_t ml_gen_copied(ml_Gen *g, const ml_Expr *e, unsigned lane, uint32_t *sta
         return a;
     }
     if (e->kind == ML_EXPR_SELECT) { /* both are loaded, one is chosen */
-        uint32_t c = inner_condition(g, e->args[0], lane), other[2];
+        uint32_t c = ml_gen_condition(g, e->args[0], lane), other[2];
         uint32_t b = ml_gen_copied(g, e->args[1], lane_of(e->args[1], lane), &other[0]);
 
         a = ml_gen_copied(g, e->args[2], lane_of(e->args[2], lane), &other[1]);
