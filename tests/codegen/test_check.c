@@ -210,9 +210,56 @@ static void what_the_start_leaves_unwritten_must_stay_so(void **state)
     assert_false(r.ok);
     assert_int_equal(r.outside, 2);
     assert_string_equal(r.first_at, "B[6]");
+    assert_true(r.first_unwritten && r.unwritten == 4);
+    assert_true(r.first_got != 0x5a5a5a5a);
     assert_true(ml_check(x->cx, NULL, f, NULL, partial(x, 3, 3, false), NULL, &r));
     assert_false(r.ok);
     assert_string_equal(r.first_at, "B[2]");
+}
+
+/* C[i] = the sum of A[i, k] over 4 x n. zeros: they are written first, by a block. */
+static const ml_Func *sum(Fix *x, bool zeros)
+{
+    const ml_Var *n = IVAR("n"), *i = IVAR("i"), *k = IVAR("k"), *z = IVAR("z");
+    const ml_Buffer *a = BUF("A", ML_DT_F32, I(4), X(n)), *c = BUF("C", ML_DT_F32, I(4));
+    Blk blk = {.b.n_iters = 0}, zero = {.b.n_iters = 0};
+    const ml_Var *vi = iter(x, &blk, "vi", ML_ITER_SPATIAL, 4, X(i));
+    const ml_Var *vk = iter(x, &blk, "vk", ML_ITER_REDUCE, 4, X(k));
+    const ml_Var *vz = iter(x, &zero, "vz", ML_ITER_SPATIAL, 4, X(z));
+    const ml_Stmt *s;
+
+    blk.iters[1].extent = X(n);
+    READS(&blk, a, X(vi), I(1), X(vk), I(1));
+    WRITES(&blk, c, X(vi), I(1));
+    WRITES(&zero, c, X(vz), I(1));
+    if (zeros)
+        READS(&blk, c, X(vi), I(1));
+    else
+        blk.b.init = ST(c, FL(0), X(vi));
+    s = block(x, &blk, "C", ST(c, ADD(LD(c, X(vi)), LD(a, X(vi), X(vk))), X(vi)));
+    s = loop(x, ML_FOR_SERIAL, i, I(4), loop(x, ML_FOR_SERIAL, k, X(n), s));
+    if (zeros)
+        s = SEQ(loop(x, ML_FOR_SERIAL, z, I(4), block(x, &zero, "Z", ST(c, FL(0), X(vz)))),
+                s);
+    return FUNC(s, a, c);
+}
+
+static void a_sum_of_no_terms_may_be_written_or_left(void **state)
+{
+    Fix *x = *state;
+    const ml_Size none = {"n", 0}, two = {"n", 2};
+    ml_CheckOpts o = {.seed = 1, .sizes = &none, .n_sizes = 1};
+    const ml_Func *start = sum(x, false), *early = sum(x, true);
+    ml_CheckResult r;
+
+    assert_true(ml_check(x->cx, NULL, start, NULL, early, &o, &r));
+    assert_true(r.ok && r.unwritten == 4 && r.outside == 0);
+    assert_true(ml_check(x->cx, NULL, early, NULL, start, &o, &r));
+    assert_false(r.ok);
+    assert_int_equal(r.outside, 4);
+    o.sizes = &two;
+    assert_true(ml_check(x->cx, NULL, start, NULL, early, &o, &r));
+    assert_true(r.ok && r.unwritten == 0);
 }
 
 static void a_changed_input_is_reported(void **state)
@@ -303,6 +350,7 @@ int main(void)
         TEST(roles_of_parameters_follow_reads_and_writes),
         TEST(indices_from_memory_stay_inside),
         TEST(what_the_start_leaves_unwritten_must_stay_so),
+        TEST(a_sum_of_no_terms_may_be_written_or_left),
         TEST(a_changed_input_is_reported),
         TEST(a_refused_run_says_which_version),
         TEST(own_tolerances_override),

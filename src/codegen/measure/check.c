@@ -60,18 +60,35 @@ static bool small_enough(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
     return *count < limit || ml_fail_iterations(cx, *count, limit);
 }
 
+/* Elements that the current program wrote and the reference leaves alone: how many, the first
+ * one or -1, what it holds. */
+typedef struct Extra {
+    int64_t n, first;
+    double value;
+} Extra;
+
+static int64_t count_unwritten(const ml_Tensor *ref)
+{
+    int64_t n = 0;
+
+    for (int64_t k = 0; ref->defined && k < ref->n_lanes; k++)
+        n += ref->defined[k] == 0;
+    return n;
+}
+
 /* Makes elements that neither program need agree on equal, and those that only one wrote
- * unequal, so that the comparison by value decides all; the reference stays as it is.
- * Returns how many the current program wrote that the reference leaves alone. */
-static int64_t settle_undefined(const ml_Tensor *ref, ml_Tensor *got, int64_t *first)
+ * unequal, so that the comparison by value decides all; the reference stays as it is. any:
+ * what the reference leaves unwritten may be written, as a sum of no terms may. */
+static Extra settle_undefined(const ml_Tensor *ref, ml_Tensor *got, bool any)
 {
     bool flt = ml_dtype_is_float(ref->type);
-    int64_t extra = 0;
+    Extra extra = {0, -1, 0};
 
     for (int64_t k = 0; ref->defined && k < ref->n_lanes; k++) {
         size_t at = (size_t)k * ref->lane;
+        bool left = ref->defined[k] == 0;
 
-        if (got->defined == NULL && ref->defined[k] != 2)
+        if (got->defined == NULL && ref->defined[k] != 2 && !(left && any))
             continue; /* by value */
         if (ref->defined[k] == 1) {
             if (got->defined[k] == 1)
@@ -82,8 +99,10 @@ static int64_t settle_undefined(const ml_Tensor *ref, ml_Tensor *got, int64_t *f
                 ml_tensor_set_int(got, k, ~ml_tensor_get_int(ref, k));
             continue;
         }
-        if (ref->defined[k] == 0 && got->defined[k] == 1 && extra++ == 0)
-            *first = k;
+        if (left && !any && got->defined[k] == 1 && extra.n++ == 0) {
+            extra.first = k;
+            extra.value = ml_tensor_get(got, k);
+        }
         memcpy((uint8_t *)got->data + at, (const uint8_t *)ref->data + at, ref->lane);
     }
     return extra;
@@ -175,18 +194,21 @@ void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
         ml_Tensor *x = expected->v[k].tensor, *y = got[k].tensor;
         ml_Tolerance tol = ml_check_tolerance(opts, &expected->bounds[k]);
         ml_Comparison c;
-        int64_t extra, at = -1;
+        Extra extra;
         bool first, largest;
 
         if (x == NULL || !roles[k].written)
             continue;
-        extra = settle_undefined(x, y, &at);
+        extra = settle_undefined(x, y, roles[k].no_terms);
+        r->unwritten += count_unwritten(x);
         see_vacuous(x, tol, r);
         say_bound(&bounds, param_name(f, k), x, tol);
         c = ml_tensor_compare(x, y, tol);
-        if (extra && (c.first < 0 || at < c.first))
-            c.first = at;
-        r->outside += c.outside + extra;
+        bool more = extra.n > 0 && (c.first < 0 || extra.first < c.first);
+
+        if (more)
+            c.first = extra.first;
+        r->outside += c.outside + extra.n;
         first = c.first >= 0 && !*r->first_at;
         largest = c.largest_at >= 0 && (c.largest > r->largest || !*r->largest_at);
         if (first || (!*r->first_at && (largest || r->n_outputs == 0))) {
@@ -198,7 +220,8 @@ void ml_check_compare(ml_Ctx *cx, const ml_Func *f, const ml_CheckOpts *opts,
         if (first) {
             r->first_at = place(cx, f, x, k, c.first);
             r->first_ref = ml_tensor_get(x, c.first);
-            r->first_got = ml_tensor_get(y, c.first);
+            r->first_got = more ? extra.value : ml_tensor_get(y, c.first);
+            r->first_unwritten = x->defined && x->defined[c.first] == 0;
         }
         if (largest) {
             r->largest = c.largest;

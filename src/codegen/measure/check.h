@@ -30,11 +30,13 @@ typedef struct ml_CheckResult {
     const char *written;  /* names of the outputs: "C, D" */
     int64_t elements;     /* of all of them; -1: not known */
     bool ok;
-    int64_t outside; /* elements that differ by more than is tolerated */
-    double largest;  /* largest difference, and where: "C[3, 0]"; "" when none */
+    int64_t unwritten; /* elements of outputs that ref writes nothing to */
+    int64_t outside;   /* elements that differ by more than is tolerated */
+    double largest;    /* largest difference, and where: "C[3, 0]"; "" when none */
     const char *largest_at;
     const char *first_at; /* first one outside; "" when none */
     double first_ref, first_got;
+    bool first_unwritten; /* by ref: there is no value that it should be */
     uint64_t seed;
     double rtol, atol; /* of the output where the first (else the largest) difference is:
                           atol is its bound; both 0: nothing is tolerated */
@@ -53,7 +55,8 @@ typedef struct ml_CheckResult {
  *
  * An output is a parameter that ref writes and never reads, except in a block whose init
  * writes it: it holds NaN (integers: 0x5A bytes) before both runs and counts as not
- * written; what ref leaves so must stay so. All other parameters are filled by the
+ * written; what ref leaves so must stay so, but for sums without a term under these sizes,
+ * that no program has said the value of. All other parameters are filled by the
  * generators; integers that serve as indices stay inside what they index.
  *
  * return  false with cx's error: the functions do not fit each other, a size is not given,

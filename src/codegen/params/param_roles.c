@@ -10,7 +10,7 @@
 
 typedef struct Fact {
     const ml_Buffer *buffer;
-    bool written, read;
+    bool written, read, no_terms;
     double unit, reduction;
 } Fact;
 
@@ -126,6 +126,20 @@ static void walk_child(const ml_Stmt *s, bool in_init, void *user)
     walk(user, s);
 }
 
+/* A block with an init whose reduction is empty never runs, its init neither. */
+static void see_no_terms(Roles *w, const ml_Block *b)
+{
+    bool none = false;
+    int64_t size;
+
+    for (uint32_t k = 0; b->init && k < b->n_iters; k++)
+        none |= b->iters[k].kind == ML_ITER_REDUCE &&
+                ml_eval_size(b->iters[k].extent, w->at.sizes, w->at.n_sizes, &size) &&
+                size == 0;
+    for (uint32_t k = 0; none && k < b->n_writes; k++)
+        fact(w, b->writes[k].buffer)->no_terms = true;
+}
+
 static void walk(Roles *w, const ml_Stmt *s)
 {
     uint32_t blocks = w->at.n_blocks, loops = w->at.n_loops;
@@ -133,6 +147,7 @@ static void walk(Roles *w, const ml_Stmt *s)
     if (s->kind == ML_STMT_BLOCK) {
         ml_sources_add(w->cx, w->sources, ml_as_block(s));
         (void)ml_nesting_block(&w->at, ml_as_block(s));
+        see_no_terms(w, ml_as_block(s));
     } else if (s->kind == ML_STMT_FOR) {
         (void)ml_nesting_loop(&w->at, ml_as_for(s));
     } else if (s->kind == ML_STMT_STORE) {
@@ -174,6 +189,7 @@ void ml_param_roles(ml_Ctx *cx, const ml_Func *f, const ml_Size *sizes, size_t n
         p = fact(w, f->params[k].buffer);
         roles[k] = (ml_ParamRole){.written = p->written,
                                   .output = p->written && !p->read,
+                                  .no_terms = p->no_terms,
                                   .unit = p->unit,
                                   .reduction = p->reduction};
     }

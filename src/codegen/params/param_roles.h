@@ -8,7 +8,8 @@
 /* What is known of a parameter. */
 typedef struct ml_ParamRole {
     bool written, output;
-    double unit;      /* roundoff of the least precise float type on the way to it */
+    bool no_terms; /* it is a sum, or the like, over a domain that the sizes leave empty */
+    double unit;   /* roundoff of the least precise float type on the way to it */
     double reduction; /* product of the reduction domains along the longest chain */
 } ml_ParamRole;
 /* roles[f->n_params]. */

@@ -98,6 +98,11 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names)
             ml_text_thousands(&t, r->elements);
             ml_text_add(&t, r->elements == 1 ? " element" : " elements");
         }
+        if (r->unwritten) {
+            ml_text_add(&t, ", ");
+            ml_text_thousands(&t, r->unwritten);
+            ml_text_add(&t, " of them not written by v0");
+        }
         ml_text_fmt(&t, ", seed %llu", (unsigned long long)r->seed);
         tell_bounds(&t, r);
         tell_vacuous(&t, r);
@@ -115,9 +120,14 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names)
                         r->atol, r->rtol);
         else
             ml_text_fmt(&t, " elements differ by more than %.1e\n", r->atol);
-        ml_text_fmt(&t, "     largest %.3g at %s\n", r->largest, r->largest_at);
-        ml_text_fmt(&t, "     first at %s: %.9g instead of %.9g, seed %llu", r->first_at,
-                    r->first_got, r->first_ref, (unsigned long long)r->seed);
+        if (*r->largest_at)
+            ml_text_fmt(&t, "     largest %.3g at %s\n", r->largest, r->largest_at);
+        ml_text_fmt(&t, "     first at %s: %.9g ", r->first_at, r->first_got);
+        if (r->first_unwritten)
+            ml_text_add(&t, "where v0 writes nothing");
+        else
+            ml_text_fmt(&t, "instead of %.9g", r->first_ref);
+        ml_text_fmt(&t, ", seed %llu", (unsigned long long)r->seed);
         tell_bounds(&t, r);
         tell_vacuous(&t, r);
     }

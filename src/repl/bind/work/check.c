@@ -98,6 +98,7 @@ static void add_result(ml_Ctx *cx, const char *name, const ml_CheckResult *part,
         all->first_at = ml_format(cx, "%s: %s", name, part->first_at);
         all->first_ref = part->first_ref;
         all->first_got = part->first_got;
+        all->first_unwritten = part->first_unwritten;
     }
     if (part->blind && *part->blind && (!all->blind || !*all->blind))
         all->blind = ml_format(cx, "%s: %s", name, part->blind);
@@ -107,6 +108,7 @@ static void add_result(ml_Ctx *cx, const char *name, const ml_CheckResult *part,
                              part->written);
     all->elements =
         all->elements < 0 || part->elements < 0 ? -1 : all->elements + part->elements;
+    all->unwritten += part->unwritten;
     all->seed = part->seed;
     all->ok = (first || all->ok) && part->ok;
     all->outside += part->outside;
