@@ -100,6 +100,7 @@ bool ml_work_check(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *
     if (!compare(cx, e, ref, got, opts, r, runs))
         return false;
     name_outputs(cx, ref->func, opts ? opts : &none, r);
+    r->refused = runs->refused ? runs->not_compiled : "";
     return true;
 }
 

@@ -66,6 +66,16 @@ typed ':open sums.py' 'decompose_reduction("C", "i")' ':check --shape n=0' ':che
     has out 'ok C equals v0 within [^,]*, 4 elements, seed 1'
 verdict 'a sum of no terms has no value that it should be, and that is said'
 
+# ---- what the compiler refuses
+stages='annotate("k", "software_pipeline_stage", {0, 1}) annotate("k", "software_pipeline_order", {0, 1})'
+typed 's = schedule(workload.matmul(8, 8, 8))' "$stages" ':check' 'print(moon.check(s).refused)'
+[ "$status" = 0 ] && has out 'ok C equals v0 .* interpreted alone, as the compiler refuses it: software_pipeline: in the pipeline of loop k' &&
+    has out '^.*software_pipeline: in the pipeline of loop k'
+verdict ':check tells what the compiler will refuse'
+typed 's = schedule(workload.matmul(8, 8, 8))' "$stages" ':ir'
+[ "$status" != 0 ] && has err 'error: software_pipeline: in the pipeline' && ! has err 'software_pipeline: software_pipeline:'
+verdict 'a pass that refuses is named once'
+
 # ---- integer inputs
 cat >gather.py <<'P'
 @T.prim_func

@@ -48,6 +48,8 @@ typedef struct ml_CheckResult {
     uint32_t n_outputs;
     int64_t iterations;  /* innermost, of the reference */
     const char *problem; /* "input A was changed", or "" */
+    const char
+        *refused; /* ml_work_check's: why the compiler takes no such program, or "" */
 } ml_CheckResult;
 
 /*

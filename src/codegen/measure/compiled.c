@@ -88,6 +88,7 @@ static bool judge_failure(Check *c, const ml_JobResult *job)
     if (compiling && (job->code == ML_E_LOWERING_FAILED ||
                       job->code == ML_E_NOT_SUPPORTED || job->code == ML_E_NO_TARGET)) {
         c->runs->not_compiled = job->message;
+        c->runs->refused = job->code == ML_E_LOWERING_FAILED;
         return true;
     }
     if (job->code == ML_E_MISMATCH) {

@@ -15,6 +15,7 @@ enum {
 /* How the two programs of a check were run, for the message. */
 typedef struct ml_CheckRuns {
     bool ref_compiled, got_compiled, got_interpreted;
+    bool refused;             /* by lowering: it will be on every machine */
     const char *not_compiled; /* why not, one line; NULL: it was */
     uint32_t line;            /* of the current program's text, of a crash; 0 */
 } ml_CheckRuns;

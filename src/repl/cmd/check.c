@@ -80,6 +80,13 @@ static void tell_bounds(ml_Text *t, const ml_CheckResult *r)
         ml_text_fmt(t, "\n     bounds: %s", r->bounds);
 }
 
+static void tell_refused(ml_Text *t, const ml_CheckResult *r)
+{
+    if (*r->refused)
+        ml_text_fmt(t, "\n     interpreted alone, as the compiler refuses it: %s",
+                    r->refused);
+}
+
 static void report(ml_Session *ss, const ml_CheckResult *r, const char *names)
 {
     ml_Text t = {0};
@@ -131,6 +138,7 @@ static void report(ml_Session *ss, const ml_CheckResult *r, const char *names)
         tell_bounds(&t, r);
         tell_vacuous(&t, r);
     }
+    tell_refused(&t, r);
     ml_out_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
 }

@@ -104,6 +104,8 @@ static void add_result(ml_Ctx *cx, const char *name, const ml_CheckResult *part,
         all->blind = ml_format(cx, "%s: %s", name, part->blind);
     if (part->problem && *part->problem && (!all->problem || !*all->problem))
         all->problem = ml_format(cx, "%s: %s", name, part->problem);
+    if (*part->refused && (!all->refused || !*all->refused))
+        all->refused = ml_format(cx, "%s: %s", name, part->refused);
     all->written = ml_format(cx, "%s%s%s", first ? "" : all->written, first ? "" : ", ",
                              part->written);
     all->elements =
@@ -168,6 +170,7 @@ static void check_pair(lua_State *L, ml_Ctx *scratch, const BindProgram *got,
         all->first_at = ml_strdup(scratch, ml_str(r.first_at ? r.first_at : ""));
         all->problem = ml_strdup(scratch, ml_str(r.problem ? r.problem : ""));
         all->blind = ml_strdup(scratch, ml_str(r.blind ? r.blind : ""));
+        all->refused = ml_strdup(scratch, ml_str(r.refused));
         all->bounds = ml_strdup(scratch, ml_str(r.bounds ? r.bounds : ""));
     } else
         add_result(scratch, p.ref->name, &r, all, first);
