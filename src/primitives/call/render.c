@@ -38,11 +38,13 @@ static void first_line(const Painter *p, bool with_code)
 {
     ml_Text t = {0};
     const char *prim = p->f->e.primitive, *code = ml_error_code(p->f->e.code);
-    size_t used, need = strlen(code) + 2;
+    const char *message = ml_failure_message(p->f);
+    size_t used, need = strlen(code) + 2, n = prim ? strlen(prim) : 0;
+    bool told = n && strncmp(message, prim, n) == 0 && message[n] == ':'; /* of a pass */
 
-    if (prim)
+    if (prim && !told)
         ml_text_fmt(&t, "%s: ", prim);
-    ml_text_add(&t, ml_failure_message(p->f));
+    ml_text_add(&t, message);
     used = 7 + columns(ml_text_z(&t), t.n);
     color(p, "1;31");
     ml_text_add(p->out, "error:");
