@@ -12,6 +12,7 @@ local conv = {}
 local auto = moon.auto
 local image = core.load("space/image")(moon, core, facts, plain)
 local padding = core.load("space/padding")(moon, core, facts)
+local blocked = core.load("space/blocked")(moon, core, facts, plain)
 local product, up = image.product, image.up
 
 -- How often a tile may be written out: code that is not fetched over and over.
@@ -118,7 +119,7 @@ local function tiles_for(f, a, target, lanes, depth, cut, parts, fits)
                 -- a second line only where one is too short, or pixels below each other read other lines
                 local sense = mh == 1 or mw == width or overlap and mw == 1
                 if sense and acc <= most and acc + nv <= target.registers and even(nv, mw, mh) and
-                    not (fits and not fits(mh, mw, acc)) then
+                    not (fits and not fits(mh, mw, acc, nv)) then
                     local useful = (n / up(n, nv * lanes)) * (width / up(width, mw)) * (height / up(height, mh))
                     local wait = math.max(1, 10 / acc)
                     local loads = math.max(1, 0.94 + 0.35 * (rows + nv) / acc) * (overlap and mw > 1 and 1.04 or 1)
@@ -309,6 +310,7 @@ local function ways_of(f, a, target, lanes, depth, pads)
         way.skip = table.move(skip, 1, #skip, 1, {})
         for _, t in ipairs(more) do way.skip[#way.skip + 1] = t end
         way.tiles, way.cost = tiles_for(f, a, target, lanes, depth, nil, nil, fits)
+        way.fits = fits
         if not way.cost then return end
         way.cost = way.cost * padding.part(way.skip) + (way.unpadded and 0 or padded)
         list[#list + 1] = way
@@ -361,12 +363,27 @@ function conv.sketches(list, program, target, threads)
             padding.leave(s, name, how.skip, how.unpadded)
             others()
             how.consumer = with
+            if how.blocked then return blocked.scheduled(s, name, f, a, lanes, target, threads, how) end
             tiled(s, name, f, a, how.tiles, lanes, target, threads, how)
         end)
         if apart then own[apart] = nil end
     end
     local bytes = a.weights.elements * facts.bytes(a.weights.dtype)
     local far = bytes > target.l2 and not is_interleaved(f, a)
+    -- Sketches whose sum is cut into blocks, for tiles without a tail; and whether they come first.
+    local function blocks_of(way)
+        local tiles = line_of(f, a) and {} or tiles_for(f, a, target, lanes, 1, nil, nil, function(mh, mw, acc, nv)
+            return f.iters[a.v].extent % (nv * lanes) == 0 and f.iters[a.w].extent % mw == 0 and
+                (not a.h or f.iters[a.h].extent % mh == 0) and (not way.fits or way.fits(mh, mw, acc))
+        end)
+        local copied, first = blocked.promise(f, a, target, tiles[1], lanes, depth, way.written)
+        if copied == nil then return {}, false end
+        local list = {}
+        for k, pack in ipairs { copied, not copied } do
+            list[k] = { pack and "blocks of the sum, copied" or "blocks of the sum", { blocked = true, pack = pack, tiles = tiles } }
+        end
+        return list, first
+    end
     local function all_of(way, most)
         -- a copy pays where many tiles read it, and lines of the weights lie far apart; where they
         -- come from beyond the second cache, a second tile is enough
@@ -384,6 +401,13 @@ function conv.sketches(list, program, target, threads)
         local lines = product(f, a.rows) // f.iters[a.w].extent
         local few = bytes <= 256 << 10 and lines >= 4 * threads
         if few or (panels < 2 * threads and panels % threads ~= 0) then kinds = { by_rows, in_place, copied } end
+        local blocks, first = blocks_of(way)
+        local function add(sketches)
+            for _, x in ipairs(sketches) do
+                if #list - before < most then sketch(way, table.unpack(x)) end
+            end
+        end
+        if first then add(blocks) end
         for _, part in ipairs(pads and not way.unpadded and parts_of(f, a, threads) or {}) do
             local tiles = tiles_for(f, a, target, lanes, depth, axis_of(a, part), threads,
                 way.lines and function(mh) return mh == 1 end)
@@ -395,9 +419,8 @@ function conv.sketches(list, program, target, threads)
                 end
             end
         end
-        for _, k in ipairs(kinds) do
-            if #list - before < most then sketch(way, table.unpack(k)) end
-        end
+        add(kinds)
+        if not first then add(blocks) end
     end
     for k, way in ipairs(ways) do all_of(way, k == 1 and 99 or #list - before + 2) end
     list.known = #list > before

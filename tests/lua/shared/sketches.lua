@@ -1,9 +1,10 @@
 -- sketches - what the tests of the design space ask of every sketch; dofile gives the function.
 --
 -- Each sketch, as the rule decides it and `lots` times by lot, computes what the program does; runs(s, name, lot), if
--- given, is called for each of these schedules. Gives the names, and for each how many decisions were drawn.
-return function(p, threads, lots, runs)
-    local list = moon.space.sketches(p, { threads = threads })
+-- given, is called for each of these schedules; target: facts that differ from this machine's. Gives the names, and for
+-- each how many decisions were drawn.
+return function(p, threads, lots, runs, target)
+    local list = moon.space.sketches(p, { threads = threads, target = target })
     local names, open = {}, {}
     for _, refused in ipairs(list.refused) do error(refused.name .. ": " .. tostring(refused.error)) end
     for k, sketch in ipairs(list) do

@@ -10,7 +10,7 @@ local function test(name, fn) tests[#tests + 1] = { name, fn } end
 local function is_right(p, threads, lots) return (sketches(p, threads, lots or 1)) end
 
 local function ours(name)
-    return name:find("^panels of weights") or name:find("^rows of the image") or name:find("each thread pads its own", 1, true)
+    return name:find("^panels of weights") or name:find("^blocks of the sum") or name:find("^rows of the image") or name:find("each thread pads its own", 1, true)
 end
 
 -- The first sketch is one of the family.
@@ -216,6 +216,23 @@ test("of few channels, pixels below each other are a tile: their lines share not
     local text = list[1].schedule:script()
     assert(text:find("for w_1_init in T.unroll(1):", 1, true) and not text:find("for h_1_init in T.unroll(1):", 1, true), text)
     compiled(w.conv3d { depth = 4, h = 9, w = 8, ci = 2, co = 20, k = 3, s = 1, p = 1 }, 2)
+end)
+
+test("the sum is cut into blocks where a panel of weights is larger than the first cache", function()
+    local small = { l1 = 4 << 10, l2 = 128 << 10 }
+    local function blocks(p, threads, lots)
+        local names = sketches(p, threads, lots, nil, small)
+        local n = 0
+        for _, name in ipairs(names) do n = n + (name:find("^blocks of the sum") and 1 or 0) end
+        assert(n >= 2, p:script() .. table.concat(names, ", "))
+    end
+    blocks(w.conv2d { h = 7, w = 6, ci = 48, co = 32, k = 3, p = 1 }, 2, 3) -- padding left out
+    blocks(w.conv2d { h = 8, w = 8, ci = 64, co = 64, k = 3, s = 1, p = 1, g = 2, n = 2 }, 1, 2)
+    blocks(w.conv2d_bias_relu { h = 8, w = 4, ci = 48, co = 32, k = 3, p = 1 }, 2, 2)
+    blocks(w.conv1d { l = 75, ci = 48, co = 32, k = 3, p = 1 }, 2, 2)
+    blocks(w.conv3d { depth = 4, h = 4, w = 4, ci = 32, co = 32, k = 3, p = 1 }, 2, 1)
+    blocks(w.conv2d_transposed { h = 6, w = 6, ci = 64, co = 32, k = 4, s = 2, p = 1 }, 2, 2)
+    blocks(w.capsule { h = 6, w = 6, ci = 32, co = 32, k = 3, p = 1 }, 2, 1)
 end)
 
 test("weights from far away are asked for ahead, past their end too", function()
