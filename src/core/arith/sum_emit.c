@@ -29,27 +29,88 @@ static void remove_term(ml_Sum *s, uint32_t k)
     s->n--;
 }
 
+/* out += k * e, a multiple of m more or less: (x % u) * s is x * s where m divides u * s. */
+static bool add_for_remainder(ml_Arith *ar, ml_Sum *out, const ml_Expr *e, int64_t k,
+                              int64_t m)
+{
+    ml_Sum s;
+
+    ml_sum_init(&s, out->type);
+    if (!ml_sum_add_expr(ar, &s, e, k))
+        return false;
+    for (uint32_t n = 0; n < s.n; n++) {
+        ml_Term t = s.t[n];
+        int64_t step;
+
+        if (t.scale % m == 0)
+            continue;
+        if (t.lower == 1 && t.upper != ML_NO_UPPER && !t.trunc &&
+            !__builtin_mul_overflow(t.upper, t.scale, &step) && step % m == 0) {
+            if (!add_for_remainder(ar, out, t.index, t.scale, m))
+                return false;
+        } else if (!ml_sum_add_term(ar, out, &t)) {
+            return false;
+        }
+    }
+    return !__builtin_add_overflow(out->base, s.base % m, &out->base);
+}
+
+/* a and b are seen to differ by a multiple of m. */
+static bool same_remainder(ml_Arith *ar, const ml_Expr *a, const ml_Expr *b, int64_t m)
+{
+    ml_Sum d;
+
+    if (!ml_dtype_eq(a->type, b->type))
+        return false;
+    ml_sum_init(&d, a->type);
+    if (!add_for_remainder(ar, &d, a, 1, m) || !add_for_remainder(ar, &d, b, -1, m) ||
+        d.base % m != 0)
+        return false;
+    for (uint32_t k = 0; k < d.n; k++)
+        if (d.t[k].scale % m != 0)
+            return false;
+    return true;
+}
+
+/* lo is the digit below hi: its index may be one with the same remainder, a shorter one. */
+static bool is_next_digit(ml_Arith *ar, const ml_Term *hi, const ml_Term *lo)
+{
+    int64_t want;
+
+    return hi->trunc == lo->trunc && hi->lower == lo->upper && hi->lower != lo->lower &&
+           hi->lower % lo->lower == 0 &&
+           !__builtin_mul_overflow(lo->scale, hi->lower / lo->lower, &want) &&
+           want == hi->scale &&
+           (ml_same_index(hi->index, lo->index) ||
+            (!hi->trunc && same_remainder(ar, hi->index, lo->index, hi->lower)));
+}
+
+static bool find_digits(ml_Arith *ar, const ml_Sum *s, uint32_t *hi, uint32_t *lo)
+{
+    for (*hi = 0; *hi < s->n; ++*hi)
+        for (*lo = 0; *lo < s->n; ++*lo)
+            if (*hi != *lo && is_next_digit(ar, &s->t[*hi], &s->t[*lo]))
+                return true;
+    return false;
+}
+
 /* (z//6)*6 + ((z%6)//3)*3 -> (z//3)*3, until nothing merges. */
 static bool recombine_adjacent(ml_Arith *ar, ml_Sum *s)
 {
-    for (uint32_t k = 0; k + 1 < s->n; k++) {
-        ml_Term *hi = &s->t[k], *lo = &s->t[k + 1];
-        if (!ml_same_index(hi->index, lo->index) || hi->trunc != lo->trunc ||
-            hi->lower != lo->upper || hi->lower % lo->lower != 0 || hi->lower == lo->lower)
-            continue;
-        int64_t m = hi->lower / lo->lower, want;
-        if (__builtin_mul_overflow(lo->scale, m, &want) || want != hi->scale)
-            continue;
-        ml_Term t = {lo->index, lo->lower, hi->upper, lo->scale, lo->trunc};
-        remove_term(s, k + 1);
-        remove_term(s, k);
+    uint32_t hi, lo;
+
+    while (find_digits(ar, s, &hi, &lo)) {
+        const ml_Term *h = &s->t[hi], *l = &s->t[lo];
+        ml_Term t = {h->index, l->lower, h->upper, l->scale, l->trunc};
+
+        remove_term(s, hi > lo ? hi : lo);
+        remove_term(s, hi > lo ? lo : hi);
         if (ml_term_is_plain(&t)) {
             if (!ml_sum_add_expr(ar, s, t.index, t.scale))
                 return false;
         } else if (!ml_sum_add_term(ar, s, &t)) {
             return false;
         }
-        k = UINT32_MAX; /* start again */
     }
     return true;
 }

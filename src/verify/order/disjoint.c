@@ -277,17 +277,54 @@ static bool by_guard(Disjoint *d)
     return true;
 }
 
-/* The elements by their places in memory: digits of one number, in several dimensions, are the
- * number again, where a guarded tile has cut it so that no digit tells the loop by itself. */
+/* What all accesses touch of dimension m at given loops outside lies in [*from, *from +
+ * *extent); that of the buffer where no more is known. */
+static void bounds_of(Disjoint *d, size_t m, const ml_Expr **from, int64_t *extent)
+{
+    ml_Ctx *cx = d->cx;
+
+    *from = NULL;
+    *extent = 1;
+    for (size_t k = 0; k < d->access.n; k++) {
+        const Access *a = &d->access.v[k];
+        ml_Range r = bound(d, a->block, a->region).ranges[m];
+        ml_DomVec dom = {0}, inner = {0};
+
+        ml_push(cx, &dom, ((ml_Dom){d->loop->var, d->loop->min, d->loop->extent}));
+        ml_relax_domain(cx, d->p, a->block->tag, d->loop->var->uid, NULL, &inner);
+        for (size_t n = 0; n < inner.n; n++)
+            ml_push(cx, &dom, inner.v[n]);
+        ml_Interval box = ml_relax_loads(d->ar, r, dom.v, dom.n);
+        const ml_Expr *size =
+            box.min && box.max ? ml_simplify(d->ar, ml_sub(cx, box.max, box.min)) : NULL;
+
+        if (!size || !ml_is_const_int(size) || (k && box.min != *from)) {
+            *from = NULL;
+            *extent = d->buf->shape[m]->as.i;
+            return;
+        }
+        *from = box.min;
+        *extent = size->as.i >= *extent ? size->as.i + 1 : *extent;
+    }
+}
+
+/* The elements by their places in memory, or in the box that is touched: digits of one
+ * number, in several dimensions, are the number again, where a guarded tile has cut it so
+ * that no digit tells the loop by itself. */
 static bool by_place(Disjoint *d)
 {
     ml_Ctx *cx = d->cx;
+    size_t rank = d->buf->rank;
     const ml_Expr *size = ml_int(cx, ML_DT_I64, ml_buffer_const_size(d->buf));
+    const ml_Expr **from = ML_ARRAY(cx, const ml_Expr *, rank + 1u);
+    int64_t *extent = ML_ARRAY(cx, int64_t, rank + 1u);
     Disjoint line = {.cx = cx, .p = d->p, .loop = d->loop, .ar = d->ar};
 
-    if (d->buf->rank < 2 || size->as.i <= 0)
+    if (rank < 2 || size->as.i <= 0)
         return false;
     line.buf = ml_buffer_new(cx, d->buf->name, d->buf->type, &size, 1, "");
+    for (size_t m = 0; m < rank; m++)
+        bounds_of(d, m, &from[m], &extent[m]);
     for (size_t k = 0; k < d->access.n; k++) {
         const Access *a = &d->access.v[k];
         ml_Region r = bound(d, a->block, a->region), *place = ML_NEW(cx, ml_Region);
@@ -295,17 +332,19 @@ static bool by_place(Disjoint *d)
         int64_t stride = 1;
 
         at->min = at->extent = NULL;
-        for (size_t m = d->buf->rank; m-- > 0;) {
+        for (size_t m = rank; m-- > 0;) {
             const ml_Expr *e = r.ranges[m].min;
 
             if (!ml_is_int(r.ranges[m].extent, 1) || (e->flags & ML_X_HAS_LOAD))
                 return false;
+            e = from[m] ? ml_sub(cx, e, from[m]) : e;
             e = ml_mul(cx, e, ml_int(cx, e->type, stride));
             at->extent = r.ranges[m].extent;
             if (at->min && !ml_promote(cx, &e, &at->min))
                 return false;
             at->min = at->min ? ml_add(cx, e, at->min) : e;
-            stride *= d->buf->shape[m]->as.i;
+            if (__builtin_mul_overflow(stride, extent[m], &stride))
+                return false;
         }
         at->min = ml_simplify(d->ar, at->min);
         *place = (ml_Region){line.buf, at};

@@ -162,6 +162,16 @@ static void r4_digits_recombine(void **state)
         f,
         ADD(MUL(FDIV(f->i, LIT(6)), LIT(6)), MUL(FDIV(FMOD(f->i, LIT(6)), LIT(3)), LIT(3))),
         "i//3*3");
+    /* the lower digit's index may have been shortened */
+    const ml_Expr *x = ADD(MUL(f->i, LIT(256)), f->j), *y = ADD(MUL(f->i, LIT(32)), f->j);
+
+    simplified(f, ADD(MUL(FDIV(x, LIT(56)), LIT(56)), FMOD(y, LIT(56))), "i*256+j");
+    x = ADD(MUL(FMOD(f->i, LIT(14)), LIT(8)), f->j);
+    y = ADD(MUL(f->i, LIT(8)), f->j);
+    simplified(f,
+               ADD(MUL(FDIV(f->i, LIT(14)), LIT(112)),
+                   ADD(MUL(FDIV(x, LIT(56)), LIT(56)), FMOD(y, LIT(56)))),
+               "i*8+j");
 }
 
 static void r5_literal_parts_fold(void **state)

@@ -116,11 +116,41 @@ static int64_t small_literal(World *w)
 
 static const ml_Expr *random_bool(World *w, int depth);
 
+static const ml_Expr *random_int(World *w, int depth);
+
+/* Two digits of one number, one above the other; the lower one's number may lack what its
+ * cut takes off, or have less taken off. */
+static const ml_Expr *digits(World *w, int depth)
+{
+    ml_Ctx *cx = w->cx;
+    int64_t low = 1 + pick(w, 4), cut = low * (2 + pick(w, 5)), scale = pick(w, 7) - 3;
+    const ml_Expr *x = random_int(w, depth - 2), *y = x;
+    const ml_Expr *by = ml_int(cx, w->type, cut), *last = ml_int(cx, w->type, low);
+
+    if (pick(w, 2)) {
+        const ml_Expr *more = random_int(w, depth - 2);
+        int64_t over = pick(w, 3);
+
+        /* (x + more) % cut where cut divides some of more's factor */
+        y = ml_add(cx, x, ml_mul(cx, more, ml_int(cx, w->type, pick(w, 3) * cut)));
+        x = ml_add(cx, x, ml_mul(cx, more, ml_int(cx, w->type, (over - 1) * cut)));
+    }
+    if (pick(w, 2))
+        y = ml_floormod(cx, y, ml_int(cx, w->type, cut * (1 + pick(w, 3))));
+    const ml_Expr *hi = ml_floordiv(cx, x, by);
+    const ml_Expr *lo = ml_floordiv(cx, ml_floormod(cx, y, by), last);
+
+    return ml_add(cx, ml_mul(cx, hi, ml_int(cx, w->type, scale * (cut / low))),
+                  ml_mul(cx, lo, ml_int(cx, w->type, scale)));
+}
+
 static const ml_Expr *random_int(World *w, int depth)
 {
     ml_Ctx *cx = w->cx;
     int64_t what = pick(w, depth <= 0 ? 4 : 20);
 
+    if (what == 17 && pick(w, 3) == 0)
+        return digits(w, depth);
     if (what < 3)
         return ml_var(cx, w->var[pick(w, N_VARS)]);
     if (what < 4)
