@@ -46,7 +46,36 @@ end
 
 -- ---- the steps
 
+local function try(s, fn)
+    if pcall(fn, core.trial_copy(s)) then
+        fn(s)
+        return true
+    end
+    return false
+end
+
 local function lambda(names, to) return ("lambda %s: (%s,)"):format(table.concat(names, ", "), table.concat(to, ", ")) end
+
+-- Iterators that an operand knows only in steps, such as the groups of a convolution, become two; whether any did.
+function mapping.separate(s, block)
+    local f, from, to = core.block_body(s, s:get_block(block)), {}, {}
+    if not f or f.write.irregular then return false end
+    for k, it in ipairs(f.iters) do
+        local step
+        for _, r in ipairs(f.reads) do
+            local by = r.by[k]
+            if by and by > 1 and r.strides[k] == 0 then step = by end
+        end
+        from[k] = "i" .. k
+        if step and it.kind == "spatial" and it.plain and it.extent and it.extent % step == 0 and it.extent > step then
+            to[#to + 1] = ("i%d // %d"):format(k, step)
+            to[#to + 1] = ("i%d %% %d"):format(k, step)
+        else
+            to[#to + 1] = from[k]
+        end
+    end
+    return #to > #from and try(s, function(x) x:transform_block_layout(block, lambda(from, to)) end)
+end
 
 -- Those of `list` as one number, the first outermost.
 local function fused(all, list, name)
@@ -105,14 +134,6 @@ local function names_of(s)
     local set = {}
     for _, b in ipairs(s:blocks()) do set[s:get(b).name] = true end
     return set
-end
-
-local function try(s, fn)
-    if pcall(fn, core.trial_copy(s)) then
-        fn(s)
-        return true
-    end
-    return false
 end
 
 -- Extents become multiples: pad_einsum with one number for each iterator. Copies into and out of padded buffers take

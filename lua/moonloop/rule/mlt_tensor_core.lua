@@ -259,9 +259,11 @@ return setmetatable(rule, { __call = function(_, opts)
     return function(s, block, target)
         if not mlt.applies(s, block, opts) then return { s } end
         local whole, results = s:copy(), {}
+        local apart = s:copy() -- groups of a convolution are batches of products
+        mapping.separate(apart, s:get(block).name)
         for _, group in ipairs(groups[opts.group]) do
-            if sm_of(target) >= group.sm and #mapping.list(s, block, group.compute) > 0 then
-                local start = whole:copy()
+            if sm_of(target) >= group.sm and #mapping.list(apart, apart:handle(block), group.compute) > 0 then
+                local start = apart:copy()
                 said(start, block, "meta_schedule.tiling_structure", opts.structure)
                 local states = mlt.run({ s = start, block = start:handle(block), group = group }, opts, target, steps)
                 for _, state in ipairs(states) do results[#results + 1] = state.s end

@@ -13,30 +13,6 @@ local quant = core.load("space/quant")(moon, core, facts, plain)
 
 -- ---- which block, by which mapping
 
--- Iterators that an operand knows only in steps, such as the groups of a convolution, become two.
-local function separated(s, name)
-    local f = facts.of(s, s:get_block(name))
-    if not f then return end
-    local from, to = {}, {}
-    for k, it in ipairs(f.iters) do
-        local step
-        for _, r in ipairs(f.reads) do
-            local by = r.by[k]
-            if by and by > 1 and r.strides[k] == 0 then step = by end
-        end
-        from[k] = "i" .. k
-        if step and it.kind == "spatial" and it.extent % step == 0 and it.extent > step then
-            to[#to + 1] = ("i%d // %d"):format(k, step)
-            to[#to + 1] = ("i%d %% %d"):format(k, step)
-        else
-            to[#to + 1] = from[k]
-        end
-    end
-    if #to == #from then return end
-    local map = ("lambda %s: (%s,)"):format(table.concat(from, ", "), table.concat(to, ", "))
-    return facts.try(s, function(x) x:transform_block_layout(name, map) end)
-end
-
 local function access_of(f, o)
     if o.write then return f.write end
     for _, r in ipairs(f.reads) do
@@ -126,7 +102,7 @@ end
 local function prepare(s, target)
     plain.inline(s, {})
     local groups = false -- their few columns keep an instruction from being fast
-    for _, name in ipairs(facts.blocks(s)) do groups = separated(s, name) or groups end
+    for _, name in ipairs(facts.blocks(s)) do groups = mapping.separate(s, name) or groups end
     local name, m = find(s, target)
     if not name then return nil end
     local made = mapping.form(s, name, m, { pack = false })

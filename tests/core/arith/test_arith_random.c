@@ -131,7 +131,6 @@ static const ml_Expr *digits(World *w, int depth)
         const ml_Expr *more = random_int(w, depth - 2);
         int64_t over = pick(w, 3);
 
-        /* (x + more) % cut where cut divides some of more's factor */
         y = ml_add(cx, x, ml_mul(cx, more, ml_int(cx, w->type, pick(w, 3) * cut)));
         x = ml_add(cx, x, ml_mul(cx, more, ml_int(cx, w->type, (over - 1) * cut)));
     }

@@ -59,6 +59,7 @@ local programs = {
     { "batches", workload.batch_matmul { b = 2, n = 16, m = 32, k = 16, dtype = "f16.acc32" } },
     { "conv2d", workload.conv2d { h = 6, w = 6, ci = 16, co = 16, k = 3, s = 1, p = 1, dtype = "f16.acc32" } },
     { "a strided one", workload.conv2d { h = 8, w = 8, ci = 5, co = 20, k = 3, s = 2, p = 1, dtype = "f16.acc32" } },
+    { "groups", workload.conv2d { h = 4, w = 4, ci = 32, co = 48, k = 1, s = 1, p = 0, g = 2, dtype = "f16.acc32" } },
     { "epilogue", workload.conv2d_bias_relu { h = 4, w = 4, ci = 16, co = 16, k = 3, s = 1, p = 1, dtype = "f16.acc32" } },
 }
 
