@@ -80,6 +80,12 @@ run("out-of-bounds", "for i in range(9):\n    A[i] = T.float32(0)", "for i in ra
 run("undefined-read", 'B = T.alloc_buffer((8,), "float32")\nif B[0] > T.float32(0):\n    A[0] = T.float32(1)',
     'B = T.alloc_buffer((8,), "float32")\nB[0] = T.float32(1)\nif B[0] > T.float32(0):\n    A[0] = T.float32(1)')
 run("race", "for i in T.parallel(8):\n    A[0] = A[0] + A[i]", "for i in T.parallel(8):\n    A[i] = A[i] + T.float32(1)")
+local THREADS = 'tx = T.launch_thread("threadIdx.x", 8)\nS = T.alloc_buffer((8,), "float32", scope="shared")\n'
+local SYNC = '%sT.tvm_storage_sync("shared")\n'
+run("thread-race", THREADS .. SYNC:format("") .. "S[tx] = A[tx]\nA[tx] = S[7 - tx]",
+    THREADS .. "S[tx] = A[tx]\n" .. SYNC:format("") .. "A[tx] = S[7 - tx]")
+run("divergent-barrier", THREADS .. "S[tx] = A[tx]\nif tx < 4:\n" .. SYNC:format("    ") .. "A[tx] = S[tx]",
+    THREADS .. "S[tx] = A[tx]\nif tx < 4:\n    A[tx] = S[tx]\n" .. SYNC:format(""))
 run("outside-region", 'for i in range(8):\n    with T.block("b"):\n        vi = T.axis.spatial(8, i)\n        T.reads()\n' ..
     "        T.writes(A[vi])\n        A[7 - vi] = T.float32(0)",
     'for i in range(8):\n    with T.block("b"):\n        vi = T.axis.spatial(8, i)\n        T.reads()\n' ..

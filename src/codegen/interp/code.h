@@ -116,6 +116,10 @@ typedef enum ml_Inst {
     ML_I_DOMAIN, /* value d, min a, extent b; trap c */
     ML_I_SAME,   /* a == b, else trap c */
     ML_I_ASSERT, /* a, else trap c */
+    /* threads of a block (threads.c) */
+    ML_I_THREADS,     /* runs the threads of kernel a; c: behind them */
+    ML_I_THREADS_END, /* a thread is done */
+    ML_I_BARRIER,     /* a thread waits; x: 1 for its warp, 0 for its block */
     /* only in traced code (slice.c) */
     ML_I_TOUCH, /* tells of access a; x: 1 a store */
     ML_I_ITER,  /* an iteration of traced loop a begins; d: its variable */
@@ -133,6 +137,12 @@ typedef struct ml_Ins {
 } ml_Ins;
 
 /* ---- memory */
+enum {
+    ML_OF_ALL,
+    ML_OF_WARP,
+    ML_OF_THREAD
+}; /* who of a block's threads has it in common */
+
 typedef struct ml_Memory {
     uint8_t *data;
     uint8_t *defined; /* per unit; NULL: all defined */
@@ -146,6 +156,10 @@ typedef struct ml_Memory {
     uint32_t private_levels; /* bit k: parallel level k gives each iteration its own */
     bool values;             /* sliced: something depends on what it holds */
     bool shape_only;         /* has a size, but no data */
+    uint8_t of;              /* under threads that run side by side: ML_OF_... */
+    uint32_t launch;         /* the run of a kernel's block that took it */
+    struct ml_Seen *seen;    /* per unit: who of the threads touched it (thread_race.c) */
+    size_t n_seen;
     const ml_Buffer *buffer; /* whose memory it is */
 } ml_Memory;
 
@@ -215,6 +229,16 @@ typedef struct ml_Par {
     int64_t values[2], last; /* of the first two, they are evenly spaced; the current one */
 } ml_Par;
 
+/* ---- threads that run side by side */
+typedef struct ml_Kernel {
+    const ml_Stmt *stmt;        /* the outermost loop over threads */
+    const ml_Var *var[3];       /* x, y, z; NULL: one thread */
+    uint32_t reg[3], extent[3]; /* registers; extent of the var that is not NULL */
+    uint32_t lane;              /* register: of the thread in its warp */
+    uint32_t body;              /* first instruction */
+    uint32_t own, n_own;        /* g->owned: memories of a thread or a warp */
+} ml_Kernel;
+
 enum { ML_MAX_PAR = 16 };
 #define ML_CLS_MIXED UINT32_MAX
 
@@ -265,6 +289,7 @@ typedef struct ml_Frame { /* of a function, called ones included */
     ml_Label *end;
     uint32_t par_depth;
     uint32_t result; /* register, or UINT32_MAX */
+    bool in_threads; /* called by threads: its end is among their code */
 } ml_Frame;
 
 typedef struct ml_Memo {
@@ -289,6 +314,8 @@ typedef struct ml_Gen {
     ML_VEC(ml_Memory *) memories;
     ML_VEC(ml_Trap *) traps;
     ML_VEC(ml_Par *) pars;
+    ML_VEC(ml_Kernel *) kernels;
+    ML_VEC(ml_Memory *) owned; /* of the kernels */
     ML_VEC(ml_Dtype) types;
     ML_VEC(uint32_t *) lists;
     ML_VEC(uint32_t) cls_mask; /* per reduction class, [0] unused */
@@ -309,9 +336,13 @@ typedef struct ml_Gen {
     const ml_Par *par[ML_MAX_PAR];
     uint32_t par_depth, max_par;
     uint32_t site;
-    const ml_Expr *expr; /* at work */
-    bool checked;        /* integer overflow is an error here */
-    bool failed;         /* cx has an error */
+    const ml_Func *func;
+    bool side_by_side;     /* threads stop at barriers, instead of one after the other */
+    ml_Kernel *kernel;     /* compiled now; NULL: no thread's code */
+    ml_Label *threads_end; /* of it */
+    const ml_Expr *expr;   /* at work */
+    bool checked;          /* integer overflow is an error here */
+    bool failed;           /* cx has an error */
 } ml_Gen;
 
 /* interp.c */
@@ -388,6 +419,15 @@ uint32_t ml_gen_dp4a(ml_Gen *g, const ml_Expr *e);
  * tvm_store_matrix_sync; what else there is fails by its name. */
 uint32_t ml_gen_fragment_call(ml_Gen *g, const ml_Expr *e);
 
+/* gen_threads.c: whether code over threads that wait for each other is made of s, a loop or
+ * an attribute of threadIdx; a statement with a barrier inside */
+bool ml_gen_threads(ml_Gen *g, const ml_Stmt *s);
+bool ml_has_barrier(const ml_Stmt *s);
+void ml_gen_barrier(ml_Gen *g, const ml_Expr *call);
+/* Around what a warp does as one: its first lane alone does it. */
+void ml_gen_warp_begin(ml_Gen *g, ml_Label *behind);
+void ml_gen_warp_end(ml_Gen *g, ml_Label *behind);
+
 /* gen_access.c */
 uint32_t ml_gen_load(ml_Gen *g, const ml_Expr *e, unsigned lane, bool may_be_undefined);
 void ml_gen_store(ml_Gen *g, const ml_Store *s);
@@ -420,7 +460,30 @@ typedef struct ml_Fault {
     int64_t number[4];
     char place[160]; /* "[3, 0]" */
     const char *word;
+    struct ml_Clash *clash; /* of two threads */
 } ml_Fault;
+
+/* An access of a thread: when, by whom, where. */
+typedef struct ml_Visit {
+    uint32_t epoch;  /* barriers of the block before it, over the whole run; 0: none */
+    uint32_t warp;   /* the same of the warp */
+    uint32_t thread; /* x fastest */
+    uint32_t pc;
+    uint32_t step; /* accesses of the thread before it since the last barrier */
+} ml_Visit;
+
+typedef struct ml_Clash {
+    ml_Visit first, second; /* in the order in which they ran */
+    bool writes[2];
+    bool ended; /* of a barrier: `second` is done, it waits nowhere */
+} ml_Clash;
+
+typedef struct ml_Seen { /* of a unit of memory: the last write, reads by two threads */
+    ml_Visit write, read[2];
+} ml_Seen;
+
+/* A block whose threads run: threads.c. */
+typedef struct ml_Threads ml_Threads;
 
 /* What traced code tells; bytes from the start of the access's memory. */
 typedef struct ml_RunHooks {
@@ -438,13 +501,31 @@ typedef struct ml_Run {
     uint32_t clock, n_par;
     ml_Par *par[ML_MAX_PAR];
     ml_Fault fault;
+    uint32_t pc;   /* of the access at work */
+    uint32_t stop; /* where a thread waits, or is done */
+    uint32_t launch;
+    ml_Visit now; /* of the thread at work; epoch 0: there is none */
+    ml_Threads *threads;
 } ml_Run;
 
 bool ml_run_code(ml_Run *run);
+/* From an instruction to where a thread stops (run->stop), or to the end. */
+bool ml_run_from(ml_Run *run, uint32_t pc);
+/* threads.c: one block of kernel k; false with a fault. run->r is then the thread's. */
+bool ml_run_threads(ml_Run *run, const ml_Kernel *k);
+void ml_threads_free(ml_Run *run);
+/* "(3, 0, 0)" of a thread of the block that runs */
+const char *ml_thread_text(ml_Ctx *cx, const ml_Run *run, uint32_t thread);
+/* thread_race.c: an access by the thread at work; false: another one's clashes with it */
+bool ml_seen_access(ml_Run *run, const ml_Access *ac, size_t unit, bool write,
+                    bool changed);
+/* fault_threads.c */
+void ml_fault_threads(ml_Ctx *cx, const ml_Run *run, ml_Fact where);
 /* memory.c */
 bool ml_run_alloc(ml_Run *run, ml_View *v);
 bool ml_run_view(ml_Run *run, ml_View *v);
 bool ml_run_shadow(ml_Run *run, ml_Memory *mem); /* memory of the caller */
+bool ml_run_take(ml_Run *run, size_t bytes);     /* counts them; false: too many */
 void ml_run_free(ml_Run *run);
 /* race.c: false: a conflict, described in run->fault */
 bool ml_race_read(ml_Run *run, const ml_Access *ac, size_t unit);

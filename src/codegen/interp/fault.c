@@ -131,6 +131,8 @@ void ml_fault_report(ml_Ctx *cx, const ml_Run *run, ml_InterpReport *report, ml_
             ml_fail(cx, f->code, ML_TEXT("a kernel"),
                     ML_TEXT(f->trap ? f->trap->text : "memory"), where);
         break;
+    case ML_E_THREAD_RACE:
+    case ML_E_DIVERGENT_BARRIER: ml_fault_threads(cx, run, where); break;
     case ML_E_OUTSIDE_REGION:
     case ML_E_DOMAIN_EXCEEDED: fail_block(cx, f, where); break;
     case ML_E_OVERFLOW:

@@ -188,6 +188,20 @@ static uint32_t extern_call(ml_Gen *g, const ml_Expr *e)
 }
 
 /* long: one case an operator */
+/* What a warp does as one; what it names is computed by its first lane alone. */
+static uint32_t warp_call(ml_Gen *g, const ml_Expr *e)
+{
+    ml_Label *behind = ml_gen_label(g);
+    size_t mark = ml_gen_memo_mark(g);
+    uint32_t r;
+
+    ml_gen_warp_begin(g, behind);
+    r = ml_gen_fragment_call(g, e);
+    ml_gen_memo_release(g, mark);
+    ml_gen_warp_end(g, behind);
+    return r;
+}
+
 uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
 {
     const ml_Expr *p = e->n_args > 0 ? e->args[0] : NULL;
@@ -244,8 +258,8 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     case ML_OP_LDEXP: return math2(g, e, lane);
     case ML_OP_Q_MULTIPLY_SHIFT:
     case ML_OP_Q_MULTIPLY_SHIFT_PER_AXIS: return qmul(g, e, lane);
-    case ML_OP_STORAGE_SYNC: /* iterations of a thread loop run one after the other */
-    case ML_OP_ASSUME:       /* a promise: nothing is evaluated */
+    case ML_OP_STORAGE_SYNC: ml_gen_barrier(g, e); return ml_gen_int(g, 0);
+    case ML_OP_ASSUME: /* a promise: nothing is evaluated */
     case ML_OP_TYPE_ANNOTATION: return ml_gen_int(g, 0);
     case ML_OP_UNDEF:
         ml_gen_emit(g, ML_I_TRAP, 0, 0, ml_gen_trap(g, ML_E_UNDEFINED_READ, "undef"), 0, 0);
@@ -270,7 +284,7 @@ uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
     case ML_OP_OTHER:
         if (g->mod && ml_module_find(g->mod, e->as.op->name))
             return ml_gen_inline(g, ml_module_find(g->mod, e->as.op->name), e);
-        return ml_gen_fragment_call(g, e);
+        return warp_call(g, e);
     case ML_OP_IF_THEN_ELSE: /* compiled in gen_expr.c; here with a wrong argument count */
     case ML_OP_IDS: break;
     }

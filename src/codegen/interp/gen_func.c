@@ -122,12 +122,13 @@ static void pointer_argument(ml_Gen *g, const ml_Var *v, ml_Tensor *t)
 bool ml_gen_func(ml_Gen *g, const ml_Func *f, const ml_RunArg *args, size_t n_args)
 {
     ml_Label *end = ml_gen_label(g);
-    ml_Frame frame = {NULL, f, end, 0, ml_gen_reg(g)};
+    ml_Frame frame = {NULL, f, end, 0, ml_gen_reg(g), false};
 
     if (n_args != f->n_params)
         return bad(g, ml_format(g->cx, "%s takes %u arguments, got %zu", f->name,
                                 f->n_params, n_args));
     g->frame = &frame;
+    g->func = f;
     ml_gen_private(g, f);
     (void)ml_gen_site(g, f->body);
     for (size_t k = 0; k < n_args; k++) {
@@ -210,7 +211,7 @@ uint32_t ml_gen_inline(ml_Gen *g, const ml_Func *f, const ml_Expr *call)
 {
     size_t skip = call->n_args > 0 && call->args[0]->kind == ML_EXPR_STRING ? 1 : 0;
     ml_Label *end = ml_gen_label(g);
-    ml_Frame frame = {g->frame, f, end, g->par_depth, ml_gen_reg(g)};
+    ml_Frame frame = {g->frame, f, end, g->par_depth, ml_gen_reg(g), g->kernel != NULL};
     size_t bound = g->bound.n, mark = ml_gen_memo_mark(g);
     ml_LoopLabels *labels = g->labels;
     uint32_t depth = 0, blocks = g->n_blocks;

@@ -220,7 +220,7 @@ static void gen_return(ml_Gen *g, const ml_Return *r)
         ml_gen_emit(g, ML_I_MOV, 0, f->result, ml_gen_lane(g, r->value, 0), 0, 0);
     if (f->par_depth != g->par_depth)
         ml_gen_emit(g, ML_I_PARDEPTH, 0, 0, f->par_depth, 0, 0);
-    ml_gen_jump(g, ML_I_JMP, 0, f->end);
+    ml_gen_jump(g, ML_I_JMP, 0, g->kernel && !f->in_threads ? g->threads_end : f->end);
 }
 
 static void gen_decl(ml_Gen *g, const ml_Alloc *d)
@@ -379,14 +379,20 @@ void ml_gen_stmt(ml_Gen *g, const ml_Stmt *s)
     g->expr = NULL;
     switch ((ml_StmtKind)s->kind) {
     case ML_STMT_STORE: ml_gen_store(g, ml_as_store(s)); break;
-    case ML_STMT_FOR: gen_for(g, ml_as_for(s)); break;
+    case ML_STMT_FOR:
+        if (!ml_gen_threads(g, s))
+            gen_for(g, ml_as_for(s));
+        break;
     case ML_STMT_WHILE: gen_while(g, ml_as_while(s)); break;
     case ML_STMT_IF: gen_if(g, ml_as_if(s)); break;
     case ML_STMT_BIND: gen_bind(g, ml_as_bind(s)); break;
     case ML_STMT_EVALUATE: gen_evaluate(g, ml_as_evaluate(s)->value); break;
     case ML_STMT_ALLOC: ml_gen_alloc(g, ml_as_alloc(s)->buffer); break;
     case ML_STMT_DECL: gen_decl(g, ml_as_alloc(s)); break;
-    case ML_STMT_ATTR: gen_attr(g, ml_as_attr(s)); break;
+    case ML_STMT_ATTR:
+        if (!ml_gen_threads(g, s))
+            gen_attr(g, ml_as_attr(s));
+        break;
     case ML_STMT_ASSERT: gen_assert(g, ml_as_assert(s)); break;
     case ML_STMT_RETURN: gen_return(g, ml_as_return(s)); break;
     case ML_STMT_BREAK: gen_jump_out(g, true); break;

@@ -82,6 +82,7 @@ bool ml_interpret(ml_Ctx *cx, const ml_Module *m, const ml_Func *f, const ml_Run
 
     if (report)
         *report = (ml_InterpReport){.loops = ""};
+    g->side_by_side = g->opts.side_by_side || ml_has_barrier(f->body);
     if (!ml_gen_func(g, f, args, n_args) || !ml_ok_or_fail(fork)) {
         ml_error_move(cx, fork);
     } else {

@@ -8,6 +8,11 @@
  * indices, bounds, bindings and conditions; stored integers wrap), divide-by-zero,
  * bad-shift, assert-failed, threads-cooperate (thread-bound loops run one iteration after
  * the other), too-large, interrupted. Source: DESIGN 4.
+ *
+ * In a program with a barrier, or when asked to, the threads of a block run side by side
+ * from barrier to barrier, and are refused: thread-race (two threads touch an element, one
+ * of them writes, and no barrier lies between), divergent-barrier (threads that wait at
+ * different barriers, or are done). Source: lowering-and-codegen 11.3.
  */
 #ifndef ML_CODEGEN_INTERP_H
 #define ML_CODEGEN_INTERP_H
@@ -33,6 +38,7 @@ typedef struct ml_InterpOpts {
     uint32_t skip;           /* ML_SKIP_... */
     uint64_t max_iterations; /* of all loops together; 0: no limit. Beyond: too-large */
     uint64_t max_bytes;      /* for buffers, maps and shadows; 0: 4 GiB */
+    bool side_by_side;       /* threads of a block, also where no barrier is */
 } ml_InterpOpts;
 
 typedef struct ml_InterpReport {

@@ -13,7 +13,7 @@ static bool too_large(ml_Run *run, const ml_View *v)
     return false;
 }
 
-static bool take(ml_Run *run, size_t bytes)
+bool ml_run_take(ml_Run *run, size_t bytes)
 {
     uint64_t limit = run->g->opts.max_bytes ? run->g->opts.max_bytes : UINT64_C(4) << 30;
 
@@ -50,7 +50,7 @@ bool ml_run_shadow(ml_Run *run, ml_Memory *mem)
     size_t units = mem->cap / mem->unit + 1;
 
     mem->words = 3 + 2 * (run->g->max_par + 1); /* see race.c */
-    if (!take(run, units * mem->words * sizeof(uint32_t)))
+    if (!ml_run_take(run, units * mem->words * sizeof(uint32_t)))
         return false;
     free(mem->shadow);
     mem->shadow = calloc(units * mem->words, sizeof(uint32_t));
@@ -65,13 +65,18 @@ bool ml_run_alloc(ml_Run *run, ml_View *v)
 
     if (!geometry(run, v, &size))
         return too_large(run, v);
+    if (run->now.epoch && mem->of == ML_OF_ALL) { /* a block has it once, for all threads */
+        if (mem->launch == run->launch)
+            return true;
+        mem->launch = run->launch;
+    }
     mem->bytes = (size_t)size;
     if (mem->shape_only)
         return true;
     if (mem->cap < mem->bytes || mem->data == NULL) {
         void *data = NULL;
         size_t cap = (mem->bytes + 63) / 64 * 64 + 64;
-        if (!take(run, cap + cap / mem->unit))
+        if (!ml_run_take(run, cap + cap / mem->unit))
             return too_large(run, v);
         free(mem->data);
         free(mem->defined);
@@ -113,9 +118,11 @@ bool ml_run_view(ml_Run *run, ml_View *v)
 
 void ml_run_free(ml_Run *run)
 {
+    ml_threads_free(run);
     for (size_t k = 0; k < run->g->memories.n; k++) {
         ml_Memory *m = run->g->memories.v[k];
         free(m->shadow);
+        free(m->seen);
         if (m->owned) {
             free(m->data);
             free(m->defined);

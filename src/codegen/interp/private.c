@@ -23,6 +23,7 @@ typedef struct PrivateWalk {
     const ml_Stmt *stack[ML_MAX_PAR];
     bool grid[ML_MAX_PAR]; /* blockIdx */
     uint32_t depth;
+    uint32_t threads; /* loops over threads that run side by side: no levels */
 } PrivateWalk;
 
 static Common *record(PrivateWalk *w, ml_Uid data)
@@ -55,7 +56,7 @@ static void use_memory(PrivateWalk *w, Common *c, bool write)
     if (c->global)
         for (depth = 0; depth < w->depth && !w->grid[depth]; depth++)
             ;
-    if (write && w->depth > 0)
+    if (write && w->depth + w->threads > 0)
         c->written = true;
     if (!c->used) {
         c->used = true;
@@ -118,9 +119,18 @@ static void walk_block(PrivateWalk *w, const ml_Block *b)
     }
 }
 
+static bool is_of_threads(const PrivateWalk *w, const ml_Stmt *s)
+{
+    uint8_t axis = s->kind == ML_STMT_FOR    ? ml_as_for(s)->thread.axis
+                   : s->kind == ML_STMT_ATTR ? ml_as_attr(s)->thread.axis
+                                             : ML_AXIS_NONE;
+
+    return w->g->side_by_side && axis == ML_AXIS_THREAD;
+}
+
 static void walk_stmt(PrivateWalk *w, const ml_Stmt *s)
 {
-    bool par = false, grid = false;
+    bool par = false, grid = false, threads = is_of_threads(w, s);
 
     if (s->kind == ML_STMT_FOR) {
         const ml_For *f = ml_as_for(s);
@@ -154,7 +164,11 @@ static void walk_stmt(PrivateWalk *w, const ml_Stmt *s)
         walk_block(w, ml_as_block(s));
     }
     ml_stmt_exprs(s, walk_role, w);
-    if (par && w->depth < ML_MAX_PAR) {
+    if (threads) {
+        w->threads++;
+        ml_stmt_children(s, walk_child, w);
+        w->threads--;
+    } else if (par && w->depth < ML_MAX_PAR) {
         w->stack[w->depth] = s;
         w->grid[w->depth++] = grid;
         ml_stmt_children(s, walk_child, w);
@@ -166,7 +180,7 @@ static void walk_stmt(PrivateWalk *w, const ml_Stmt *s)
 
 void ml_gen_private(ml_Gen *g, const ml_Func *f)
 {
-    PrivateWalk w = {.g = g, .depth = g->par_depth};
+    PrivateWalk w = {.g = g, .depth = g->par_depth, .threads = g->kernel != NULL};
 
     for (uint32_t k = 0; k < g->par_depth; k++) /* a called function */
         w.stack[k] = g->par[k]->stmt;

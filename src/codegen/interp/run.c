@@ -193,6 +193,10 @@ static bool load(ml_Run *run, const ml_Access *ac, ml_Cell *d, ml_Cell *state)
         for (size_t k = 0; k < n; k++)
             if (!ml_race_read(run, ac, unit + k))
                 return false;
+    if (run->now.epoch && mem->of == ML_OF_ALL && mem->written_in_parallel)
+        for (size_t k = 0; k < n; k++)
+            if (!ml_seen_access(run, ac, unit + k, false, false))
+                return false;
     (void)load_bits(v, mem->data + (size_t)lane * v->lane_bytes, d);
     if (state)
         state->i = worst == 1 ? 1 : 2;
@@ -217,7 +221,9 @@ static bool store(ml_Run *run, const ml_Access *ac, ml_Cell value, uint8_t state
         unit *= n;
     }
     p = mem->data + (size_t)lane * v->lane_bytes;
-    if (mem->shadow && run->n_par) {
+    bool watched = run->now.epoch && mem->of == ML_OF_ALL && mem->written_in_parallel;
+
+    if (watched || (mem->shadow && run->n_par)) {
         uint8_t old[8];
         uint16_t h = (uint16_t)bits;
         uint32_t w = (uint32_t)bits;
@@ -230,7 +236,8 @@ static bool store(ml_Run *run, const ml_Access *ac, ml_Cell value, uint8_t state
         for (size_t k = 0; k < n; k++) {
             uint8_t was = mem->defined ? mem->defined[unit + k] : 1;
             bool differs = state == 1 ? was != 1 || changed : was != state;
-            if (!ml_race_write(run, ac, unit + k, differs))
+            if ((mem->shadow && run->n_par && !ml_race_write(run, ac, unit + k, differs)) ||
+                (watched && !ml_seen_access(run, ac, unit + k, true, differs)))
                 return false;
         }
     }
@@ -423,11 +430,16 @@ static bool iteration(ml_Run *run, const ml_Ins *ins)
 #define INT_WRAPPED(op)                                                                    \
     R(d).i = wrap(ins->x, (int64_t)((uint64_t)R(a).i op(uint64_t) R(b).i))
 
-/* long: one case an instruction */
 bool ml_run_code(ml_Run *run)
 {
+    return ml_run_from(run, 0);
+}
+
+/* long: one case an instruction */
+bool ml_run_from(ml_Run *run, uint32_t pc)
+{
     const ml_Gen *g = run->g;
-    const ml_Ins *code = g->code.v, *ins = code;
+    const ml_Ins *code = g->code.v, *ins = code + pc;
     ml_Cell *r = run->r;
     bool ok = true;
 
@@ -443,7 +455,7 @@ bool ml_run_code(ml_Run *run)
             if (R(a).i != 0)
                 ins = code + ins->c - 1;
             break;
-        case ML_I_END: return true;
+        case ML_I_END: run->stop = (uint32_t)(ins - code); return true;
         case ML_I_TRAP: ok = trapped(run, ins->a); break;
         case ML_I_ADDC: INT_CHECKED(__builtin_add_overflow) break;
         case ML_I_SUBC: INT_CHECKED(__builtin_sub_overflow) break;
@@ -568,11 +580,28 @@ bool ml_run_code(ml_Run *run)
             if (run->n_par > (uint32_t)ins->a)
                 run->n_par = (uint32_t)ins->a;
             break;
-        case ML_I_LOAD: ok = load(run, g->accesses.v[ins->a], &R(d), NULL); break;
+        case ML_I_THREADS:
+            ok = ml_run_threads(run, g->kernels.v[ins->a]);
+            if (!ok)
+                return false; /* the place is the thread's */
+            ins = code + ins->c - 1;
+            break;
+        case ML_I_BARRIER:
+            if (!run->now.epoch)
+                break; /* no threads: nobody to wait for */
+            run->stop = (uint32_t)(ins - code);
+            return true;
+        case ML_I_THREADS_END: run->stop = (uint32_t)(ins - code); return true;
+        case ML_I_LOAD:
+            run->pc = (uint32_t)(ins - code);
+            ok = load(run, g->accesses.v[ins->a], &R(d), NULL);
+            break;
         case ML_I_LOADU:
+            run->pc = (uint32_t)(ins - code);
             ok = load(run, g->accesses.v[ins->a], &R(d), &r[ins->d + 1]);
             break;
         case ML_I_STORE:
+            run->pc = (uint32_t)(ins - code);
             ok = store(run, g->accesses.v[ins->a], R(b),
                        ins->c < 0 ? 1 : (uint8_t)r[ins->c].i);
             break;
