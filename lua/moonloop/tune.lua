@@ -34,13 +34,17 @@ local function read(opts, who)
 end
 
 -- space: nil, the name of one, a table with sketches(program, opts), or a function that gives the list.
-local function sketches_of(program, o)
-    local space = o.space
+local function space_of(space)
     if space == nil or type(space) == "string" then space = moon.space.find(space) end
     if type(space) ~= "function" and not (type(space) == "table" and type(space.sketches) == "function") then
         core.fail("bad-argument", ("tune: space is the name of one (%s), a function that gives schedules, or a table "
             .. "with one called sketches; not a %s"):format(table.concat(moon.space.names(), ", "), type(space)))
     end
+    return space
+end
+
+local function sketches_of(program, o)
+    local space = space_of(o.space)
     if type(space) == "function" then
         local list = space(program, o)
         return list, "user"
@@ -304,7 +308,8 @@ tune.db = core.db
 local db_methods = core.methods("db")
 db_methods.best = core.guard("db:", { best = function(db, program, target) return tune.best(db, program, target) end }).best
 
-core.load("tune_all")(moon, core, tune, { name_of = name_of, module_of = module_of, session_db = session_db })
-core.load("tune_shapes")(moon, core, tune, { name_of = name_of, module_of = module_of, session_db = session_db })
+for _, file in ipairs { "tune_all", "tune_shapes" } do
+    core.load(file)(moon, core, tune, { name_of = name_of, module_of = module_of, session_db = session_db, space_of = space_of })
+end
 
 return tune

@@ -52,6 +52,7 @@ local function read(opts)
     for k in pairs(o) do
         if not known[k] then core.fail("bad-argument", "tune_all: no option is named " .. tostring(k)) end
     end
+    own.space_of(o.space)
     if o.with then
         local found, names = false, {}
         for k, x in ipairs(core.strategies()) do

@@ -44,7 +44,7 @@ typed ":tune --all --trials 4 --db w.db --with evolve --model random $three" && 
     typed ":tune --all --with nix --db x.db $three" && [ "$status" = 1 ] && has err 'no strategy is named nix: there are mutate, evolve' &&
     typed ":tune --all --model foo --db x.db $three" && [ "$status" = 1 ] && has err 'model is xgb, analytic or random'
 verdict ':tune --all takes a strategy and a model, and refuses unknown ones at once'
-typed 's = schedule(workload.matmul(8, 8, 8))' ':tune --each 3' && [ "$status" = 1 ] && has err 'several programs under one budget: :tune --all --each' &&
+typed 's = schedule(workload.matmul(8, 8, 8))' ':tune --each 3' && [ "$status" = 1 ] && has err 'several programs or sizes under one budget: :tune --all --each, :tune --shape n=1,16 --each' &&
     typed 's = schedule(workload.matmul(8, 8, 8))' ':tune --compare --db x.db' && [ "$status" = 1 ] && has err 'compare keeps its records in memory' && [ ! -e x.db ]
 verdict 'options that have nothing to say are refused with the reason'
 typed 'moon.tune.space{name = "none", postprocs = {{name = "bad post", run = function() error("boo") end}}}' \
@@ -91,7 +91,7 @@ typed ':open two.py' ':tune --all --trials 2 --db b.db'
     grep -q '^note: open: not tuned: a program with symbolic sizes' <(tr -s '\n ' ' ' <err | sed 's/note: /\n&/g')
 verdict 'tunes the functions of the focus; one that cannot be is named, one that is scheduled left out'
 
-for words in '--trials 0' '--each x' '--rule best' '--what'; do
+for words in '--trials 0' '--each x' '--rule best' '--space nope' '--what'; do
     typed ":tune --all $words $three"
     [ "$status" = 1 ] && grep -q 'bad-argument' err
     verdict "refuses :tune --all $words"

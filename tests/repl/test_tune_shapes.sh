@@ -86,6 +86,7 @@ refused 'n=1,16 or n=1,16,m=64' '--shape'
 refused 'n stands beside' '--shape n=3 --shape n=4,m=4'
 refused 'a kernel has at most 64' "--shape m=1 --shape n=$(seq -s, 1 65)"
 refused 'for several sizes of one; only one of them' '--shape n=3,m=4 --all'
+refused 'space is the name of one (.*stock.*not .nope.' '--shape n=3,m=4 --space nope'
 refused ':tune --shape knows' '--shape n=3,m=4 --compare'
 typed 's = schedule(workload.matmul(8, 8, 8))' ':tune --shape n=3' && [ "$status" = 1 ] && has err 'has no symbolic sizes'
 verdict 'refuses a program whose sizes are constants'

@@ -525,9 +525,9 @@ bool cmd_tune(ml_Session *ss, const ml_Words *w)
     for (size_t k = 0; k < ML_COUNT(OF_ALL); k++)
         if (!shapes && has_word(w, OF_ALL[k]))
             return ml_session_error(ss, ML_E_BAD_ARGUMENT,
-                                    "%s is for several programs under one budget: :tune "
-                                    "--all %s",
-                                    OF_ALL[k], OF_ALL[k]);
+                                    "%s is for several programs or sizes under one budget: "
+                                    ":tune --all %s, :tune --shape n=1,16 %s",
+                                    OF_ALL[k], OF_ALL[k], OF_ALL[k]);
     if (!ss->focus)
         return ml_command_no_focus(ss, "tune");
     if (shapes)
