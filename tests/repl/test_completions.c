@@ -121,6 +121,22 @@ static void commands_complete_their_words(void **state)
     offers(*state, ":time --|", -1,
            "--runs --cold --report --against --shape --background");
     offers(*state, ":check --inputs o|", -1, "ones");
+    /* values that are from a list */
+    offers(*state, ":best --by |", -1, "machine target shape");
+    offers(*state, ":tune --rule |", -1, "gradient round-robin");
+    offers(*state, ":tune --target |", -1, "llvm native");
+    offers(*state, ":tune --space s|", -1, "stock");
+    offers(*state, ":tune --all --e|", -1, "--each");
+    offers(*state, ":tune --shape n=1,2 --r|", -1, "--rule");
+    offers(*state, ":save x.o --target l|", -1, "llvm");
+    offers(*state, ":intrinsics --target cuda-sm_8|", -1,
+           "cuda-sm_80 cuda-sm_86 cuda-sm_89");
+    offers(*state, ":intrinsics |", -1, "C --target");
+    offers(*state, ":c --diff v|", -1, "v0");
+    offers_among(*state, ":db m|", "merge", "export");
+    offers_among(*state, ":db |", "import", NULL);
+    offers(*state, ":db merge a.db b.db |", -1, "");
+    offers(*state, ":recover drop a|", -1, "all");
     offers(*state, ":jobs |", -1, "--wait");
     offers(*state, ":stop |", -1, "all");
     /* no more than a command takes, each option once, none beside another of its group */

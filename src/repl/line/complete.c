@@ -324,6 +324,11 @@ static void offer_all_jobs(ml_Offer *o)
     ml_offer_jobs(o, false);
 }
 
+static void offer_spaces(ml_Offer *o)
+{
+    ml_offer_words(o, "space.names");
+}
+
 /* What the words behind a command name; words that stand for themselves and options stand in
  * its arguments (takes.h). */
 static const struct {
@@ -339,14 +344,20 @@ static const struct {
     {"set", 2, NULL, ml_offer_setting_values, NULL},
     {"check", 0, "--inputs", NULL, "zeros ones iota adversarial random"},
     {"time", 0, "--against", NULL, "openblas"},
-    {"asm ir llvm graph", 0, "--diff", ml_offer_versions, NULL},
+    {"asm c ir llvm graph", 0, "--diff", ml_offer_versions, NULL},
     {"tune best adopt graph", 0, "--db", ml_offer_files, NULL},
     {"tune", 0, "--with", NULL,
      "evolve mutate beam greedy replay-trace random replay-func"},
     {"tune", 0, "--model", NULL, "xgb analytic random"},
+    {"tune", 0, "--rule", NULL, "gradient round-robin"},
+    {"tune", 0, "--space", offer_spaces, NULL},
+    {"tune save", 0, "--target", NULL, "llvm native"},
+    {"intrinsics", 0, "--target", ml_offer_targets, NULL},
+    {"best", 0, "--by", NULL, "machine target shape"},
     {"view", 0, "--keys", ml_offer_files, NULL},
     {"ir", 0, NULL, ml_offer_passes, NULL},
     {"show block where asm", 0, NULL, ml_offer_blocks, NULL},
+    {"intrinsics", 1, NULL, ml_offer_blocks, NULL},
     {"where counts asm", 0, NULL, ml_offer_loops, NULL},
     {"where memory", 0, NULL, offer_any_buffer, NULL},
     {"diff counts show tree", 0, NULL, ml_offer_versions, NULL},
@@ -355,6 +366,9 @@ static const struct {
     {"focus", 0, NULL, ml_offer_schedules, NULL},
     {"graph", 2, NULL, ml_offer_files, NULL},
     {"save bug db", 1, NULL, ml_offer_files, NULL},
+    {"db", 2, NULL, ml_offer_files, NULL},
+    {"db", 3, NULL, ml_offer_files, NULL},
+    {"recover", 2, NULL, NULL, "all"},
     {"open source replay shell record", 0, NULL, ml_offer_files, NULL},
     {"jobs", 1, NULL, offer_all_jobs, NULL},
     {"stop", 1, NULL, offer_running_jobs, NULL},

@@ -28,6 +28,7 @@ void ml_offer_setting_values(ml_Offer *o); /* of the setting that stands before 
 void ml_offer_versions(ml_Offer *o);
 void ml_offer_steps(ml_Offer *o);  /* numbers of the steps of this version */
 void ml_offer_passes(ml_Offer *o); /* of :ir */
+void ml_offer_targets(ml_Offer *o);
 void ml_offer_schedules(ml_Offer *o);
 void ml_offer_jobs(ml_Offer *o, bool running); /* by number; running: those alone */
 /* Paths that begin with the prefix; folders end in a slash. */

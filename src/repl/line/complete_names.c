@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "moonloop/codegen/lower/lower.h"
+#include "moonloop/core/targets.h"
 #include "moonloop/primitives/names.h"
 #include "moonloop/primitives/tokens.h"
 #include "repl/bind/schedule/calls.h"
@@ -285,6 +286,12 @@ static void collect(const char *name, const char *what, void *user)
 static void offer_word(const char *name, const char *what, void *user)
 {
     ml_offer(user, name, what);
+}
+
+void ml_offer_targets(ml_Offer *o)
+{
+    for (size_t k = 0; k < ml_n_target_kinds; k++)
+        ml_offer(o, ml_target_kinds[k].name, "target");
 }
 
 void ml_offer_words(ml_Offer *o, const char *path)
