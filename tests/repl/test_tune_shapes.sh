@@ -48,6 +48,10 @@ verdict ':check without sizes draws them: those of the arms, some beside, some o
 typed ':open mm.py' ':adopt --db a.db' ':versions' ':best --db a.db'
 grep -q 'v1 specialize ─ v2 specialize ─ v3 specialize \[tuned-1\]' out && has out 'n=1,m=64, n=48,m=64, others'
 verdict 'by steps that one can read'
+typed ':open mm.py' ':best --db a.db' ':best --by shape --db a.db' ':adopt --db a.db' ':versions'
+[ "$status" = 0 ] && grep -Eq '^rank +run +GFLOP/s ' out && grep -Eq '^ +- +[0-9.]+ +9 +1 +1  n=1,m=64, n=48,m=64, others$' out &&
+    grep -Eq 'tuned-1\] [0-9.]+ GFLOP/s' out && ! has out 'not known'
+verdict 'whose speed is a rate, and whose sizes are told'
 typed ':open k.py' ':check --shape n=48,m=64' ':time --runs 3 --shape n=48,m=64' ':time --runs 3 --shape n=7,m=7'
 [ "$status" = 0 ] && [ -s k.so ] && grep -q '^ok ' out && [ "$(grep -c 'median of 3' out)" = 2 ]
 verdict 'its text is read back, and runs at any size'

@@ -49,11 +49,13 @@ static const char *without_numbers(ml_Ctx *cx, const char *program)
     return out;
 }
 
-/* "(128, 64) float32, (64) int8" of the arguments of a record. */
-static const char *shapes_of(ml_Ctx *cx, const char *args)
+/* "(128, 64) float32, (64) int8" of the arguments of a record; of a kernel for several sizes,
+ * which has none of its own, those that its design names. */
+static const char *shapes_of(const Groups *g, const ml_Record *r)
 {
+    ml_Ctx *cx = g->cx;
     ml_JsonError e;
-    const ml_Json *j = args ? ml_json_read(cx, ml_str(args), &e) : NULL;
+    const ml_Json *j = r->args ? ml_json_read(cx, ml_str(r->args), &e) : NULL;
     ml_Text t = {0};
     const char *z;
 
@@ -71,6 +73,8 @@ static const char *shapes_of(ml_Ctx *cx, const char *args)
                                         : -1));
         ml_text_fmt(&t, ") %s", a->as.list[1].as.s);
     }
+    if (j && j->kind == ML_JSON_LIST && j->n == 0)
+        ml_record_design(g->ss->focus, r, &t);
     z = ml_strdup(cx, ml_str(t.n ? ml_text_z(&t) : "not known"));
     ml_text_free(&t);
     return z;
@@ -83,7 +87,7 @@ static const char *key_of(const Groups *g, const ml_Record *r)
     case ML_BY_TARGET: return r->target ? r->target : "not known";
     case ML_BY_SHAPE: break;
     }
-    return shapes_of(g->cx, r->args);
+    return shapes_of(g, r);
 }
 
 /* The fastest come first, so that the first of a group is its best. */
@@ -135,6 +139,12 @@ static bool add_kin(Groups *g)
     return true;
 }
 
+/* Whether its time is for the work of sizes of 1, and says nothing by itself. */
+static bool of_one(const ml_Record *r)
+{
+    return r->space && ml_streq(r->space, "shapes");
+}
+
 static void tell(Groups *g)
 {
     static const char *const names[] = {"machine", "target", "shape"};
@@ -153,7 +163,11 @@ static void tell(Groups *g)
         double s = ml_record_seconds(&a->best);
 
         ml_text_clear(&line);
-        ml_text_fmt(&line, "%10.2f  %9.1f  %6lld  %7lld  %7u", s * 1e6, a->flop / s * 1e-9,
+        if (of_one(&a->best))
+            ml_text_fmt(&line, "%10s", "-");
+        else
+            ml_text_fmt(&line, "%10.2f", s * 1e6);
+        ml_text_fmt(&line, "  %9.1f  %6lld  %7lld  %7u", a->flop / s * 1e-9,
                     (long long)a->best.id, (long long)a->records, a->threads);
         ml_wrap_row(&shown, ml_text_z(&line), a->key, 0, COLUMN, width);
         ml_text_fmt(&raw, "%s  %s\n", ml_text_z(&line), a->key);

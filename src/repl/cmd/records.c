@@ -70,12 +70,14 @@ static bool best_records(ml_Session *ss, Look *l, int64_t limit, ml_Record **v, 
     return ml_session_ctx_error(ss, l->cx);
 }
 
-/* What speeds of the focus are told of. */
-static ml_Amount amount_of(ml_Session *ss, ml_Ctx *cx)
+/* What speeds of the focus are told of. The time of a kernel for several sizes is for the
+ * work of sizes of 1, as the operations of its workload are. */
+static ml_Amount amount_of(ml_Session *ss, const Look *l)
 {
     uint32_t at = ml_schedule_func(ss->focus) ? ml_schedule_func_pos(ss->focus) : 0;
+    ml_Amount a = ml_own_amount(l->cx, ml_host_engine(ss->host), ss->focus, at, 0, NULL);
 
-    return ml_own_amount(cx, ml_host_engine(ss->host), ss->focus, at, 0, NULL);
+    return a.n > 0 ? a : (ml_Amount){.n = l->w.flop};
 }
 
 /* The error of one that has no records with the threads of now; it tells of others. */
@@ -253,7 +255,7 @@ bool cmd_best(ml_Session *ss, const ml_Words *w)
         for (size_t k = 0; k < n; k++)
             rows.mixed |= v[k].median > 0;
         (void)ml_schedule_names(ss->focus); /* before its context is frozen */
-        rows.amount = amount_of(ss, l.cx);
+        rows.amount = amount_of(ss, &l);
         const char *unit = rows.amount.n > 0 ? ml_rate_unit(rows.amount) : "ms";
 
         add_row(&rows, ml_format(l.cx, "rank  run  %10s  of best  record  seed", unit),
@@ -278,7 +280,7 @@ static double say_threads(ml_Session *ss, Look *l, const ml_Record *r)
     ml_Engine *e = ml_host_engine(ss->host);
     const ml_Func *f = ml_schedule_func(ss->focus);
     uint32_t here = ml_engine_threads(e);
-    ml_Amount a = amount_of(ss, l->cx);
+    ml_Amount a = amount_of(ss, l);
     double seconds = (double)NAN;
     ml_Text t = {0};
 
@@ -332,7 +334,7 @@ static bool adopt(ml_Session *ss, Look *l, const ml_Record *r)
                        .expected = say_threads(ss, l, r)};
 
     if (isnan(row.expected)) {
-        ml_text_speed(&said, amount_of(ss, l->cx), ml_record_seconds(r), 0);
+        ml_text_speed(&said, amount_of(ss, l), ml_record_seconds(r), 0);
         ml_schedule_set_speed(s, row.version, ml_text_z(&said));
         row.speed = ml_text_z(&said);
     }
