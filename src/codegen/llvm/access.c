@@ -20,13 +20,13 @@ typedef struct Access {
     uint32_t root;
 } Access;
 
-static LLVMValueRef tag(ml_Cg *g, const Access *a, LLVMValueRef v)
+LLVMValueRef ml_cg_tag(ml_Cg *g, uint32_t root, LLVMValueRef access)
 {
-    if (a->root < g->n_roots && g->n_roots > 1) {
-        L(SetMetadata)(v, g->kind_scope, g->scope_list[a->root]);
-        L(SetMetadata)(v, g->kind_noalias, g->noalias_list[a->root]);
+    if (root < g->n_roots && g->n_roots > 1) {
+        L(SetMetadata)(access, g->kind_scope, g->scope_list[root]);
+        L(SetMetadata)(access, g->kind_noalias, g->noalias_list[root]);
     }
-    return v;
+    return access;
 }
 
 /* ---------------------------------------------------------------- where the lanes are */
@@ -101,6 +101,7 @@ static LLVMValueRef pointers(ml_Cg *g, const Access *a)
     LLVMValueRef index = a->vector, at;
 
     if (index) {
+        ml_cg_settle(g, a->root);
         at = ml_cg_pointer(g, a->b->data)->p;
     } else {
         ML_ASSERT(a->step != NULL);
@@ -128,12 +129,14 @@ static LLVMValueRef reversed(ml_Cg *g, LLVMValueRef v, unsigned n)
 static LLVMValueRef load_at(ml_Cg *g, const Access *a, int64_t extra, unsigned n)
 {
     LLVMTypeRef t = ml_cg_memory_type(g, a->lane, n);
-    LLVMValueRef at =
-        ml_cg_address(g, a->b, a->flat, a->b->type.lanes, a->extra + extra, true);
-    LLVMValueRef v = L(BuildLoad2)(g->b, t, at, "");
+    LLVMValueRef at, v;
 
+    if (ml_cg_can_hold(a->b, a->flat, a->extra + extra, n))
+        return ml_cg_held_load(g, a->b, a->root, a->flat->as.i + a->extra + extra, n);
+    at = ml_cg_address(g, a->b, a->flat, a->b->type.lanes, a->extra + extra, true);
+    v = L(BuildLoad2)(g->b, t, at, "");
     L(SetAlignment)(v, ml_cg_alignment(g, a->b, a->flat, a->extra + extra));
-    return tag(g, a, v);
+    return ml_cg_tag(g, a->root, v);
 }
 
 /* Whether all lanes, also those that are off, lie in a buffer of registers: it is read and
@@ -162,7 +165,7 @@ static LLVMValueRef masked_load(ml_Cg *g, const Access *a, int64_t extra, LLVMVa
     args[1] = ml_cg_int(g, g->i32, 0, ml_cg_alignment(g, a->b, a->flat, a->extra + extra));
     args[2] = mask;
     args[3] = L(ConstNull)(over[0]);
-    return tag(g, a, ml_cg_intrinsic(g, "llvm.masked.load", over, 2, args, 4));
+    return ml_cg_tag(g, a->root, ml_cg_intrinsic(g, "llvm.masked.load", over, 2, args, 4));
 }
 
 static LLVMValueRef gather(ml_Cg *g, const Access *a)
@@ -174,7 +177,8 @@ static LLVMValueRef gather(ml_Cg *g, const Access *a)
     args[1] = ml_cg_int(g, g->i32, 0, (int64_t)ml_cg_lane_align(g, a->b));
     args[2] = a->mask ? a->mask : ml_cg_int(g, g->i1, a->n, 1);
     args[3] = L(ConstNull)(over[0]);
-    return tag(g, a, ml_cg_intrinsic(g, "llvm.masked.gather", over, 2, args, 4));
+    return ml_cg_tag(g, a->root,
+                     ml_cg_intrinsic(g, "llvm.masked.gather", over, 2, args, 4));
 }
 
 /* Every s-th lane of at most s loads of n, none of which goes beyond the last lane wanted;
@@ -258,7 +262,7 @@ static LLVMValueRef lanes_on(ml_Cg *g, const ml_Expr *mask, unsigned lane0, unsi
     return constant_true(g, m);
 }
 
-/* A scalar access under a condition: the block it is done in, and the one after it. */
+/* A scalar access under a condition, an arm: the block it is done in, and the one after. */
 static LLVMBasicBlockRef open_if(ml_Cg *g, LLVMValueRef c, LLVMBasicBlockRef *end)
 {
     LLVMBasicBlockRef from = L(GetInsertBlock)(g->b), then = ml_cg_block(g, "on");
@@ -266,6 +270,7 @@ static LLVMBasicBlockRef open_if(ml_Cg *g, LLVMValueRef c, LLVMBasicBlockRef *en
     *end = ml_cg_block(g, "endon");
     L(BuildCondBr)(g->b, c, then, *end);
     ml_cg_place(g, then);
+    g->arms++;
     return from;
 }
 
@@ -282,6 +287,7 @@ LLVMValueRef ml_cg_load(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
         from = open_if(g, on, &end);
     if (!locate(g, &a, e->as.buffer, e->args, ml_load_rank(e), lane0, n))
         return L(GetUndef)(ml_cg_type(g, e->type, n));
+    ml_cg_memo_reads(g, a.root);
     a.mask = n ? on : NULL;
     v = n ? load_lanes(g, &a) : load_at(g, &a, 0, 0);
     v = ml_cg_from_memory(g, a.lane, n, v);
@@ -289,6 +295,7 @@ LLVMValueRef ml_cg_load(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
         return v;
     zero = L(ConstNull)(L(TypeOf)(v));
     here = L(GetInsertBlock)(g->b);
+    g->arms--;
     ml_cg_memo_release(g, mark);
     ml_cg_goto(g, end);
     ml_cg_place(g, end);
@@ -312,15 +319,19 @@ static bool is_whole(const ml_Cg *g, const Access *a, unsigned align)
 
 static void store_at(ml_Cg *g, const Access *a, int64_t extra, LLVMValueRef v)
 {
-    LLVMValueRef at =
-        ml_cg_address(g, a->b, a->flat, a->b->type.lanes, a->extra + extra, true);
-    LLVMValueRef s = L(BuildStore)(g->b, v, at);
     unsigned align = ml_cg_alignment(g, a->b, a->flat, a->extra + extra);
+    LLVMValueRef at, s;
 
+    if (ml_cg_can_hold(a->b, a->flat, a->extra + extra, a->n)) {
+        ml_cg_held_store(g, a->b, a->root, a->flat->as.i + a->extra + extra, a->n, v);
+        return;
+    }
+    at = ml_cg_address(g, a->b, a->flat, a->b->type.lanes, a->extra + extra, true);
+    s = L(BuildStore)(g->b, v, at);
     L(SetAlignment)(s, align);
     if (g->streams && a->b->scope.rank == ML_SCOPE_GLOBAL && is_whole(g, a, align))
         L(SetMetadata)(s, g->kind_stream, g->one_node);
-    (void)tag(g, a, s);
+    (void)ml_cg_tag(g, a->root, s);
 }
 
 static void masked_store(ml_Cg *g, const Access *a, int64_t extra, LLVMValueRef v,
@@ -337,7 +348,7 @@ static void masked_store(ml_Cg *g, const Access *a, int64_t extra, LLVMValueRef 
     args[1] = ml_cg_address(g, a->b, a->flat, a->b->type.lanes, a->extra + extra, false);
     args[2] = ml_cg_int(g, g->i32, 0, ml_cg_alignment(g, a->b, a->flat, a->extra + extra));
     args[3] = mask;
-    (void)tag(g, a, ml_cg_intrinsic(g, "llvm.masked.store", over, 2, args, 4));
+    (void)ml_cg_tag(g, a->root, ml_cg_intrinsic(g, "llvm.masked.store", over, 2, args, 4));
 }
 
 static void scatter(ml_Cg *g, const Access *a, LLVMValueRef v)
@@ -347,7 +358,8 @@ static void scatter(ml_Cg *g, const Access *a, LLVMValueRef v)
 
     args[2] = ml_cg_int(g, g->i32, 0, (int64_t)ml_cg_lane_align(g, a->b));
     args[3] = a->mask ? a->mask : ml_cg_int(g, g->i1, a->n, 1);
-    (void)tag(g, a, ml_cg_intrinsic(g, "llvm.masked.scatter", over, 2, args, 4));
+    (void)ml_cg_tag(g, a->root,
+                    ml_cg_intrinsic(g, "llvm.masked.scatter", over, 2, args, 4));
 }
 
 static void store_lanes(ml_Cg *g, const Access *a, LLVMValueRef v)
@@ -378,14 +390,18 @@ static void store_scalar(ml_Cg *g, const ml_Store *s)
     size_t mark;
     Access a;
 
-    if (s->mask)
-        (void)open_if(g, ml_cg_condition(g, s->mask), &end);
+    if (s->mask) {
+        LLVMValueRef on = ml_cg_condition(g, s->mask);
+        ml_cg_settle(g, UINT32_MAX);
+        (void)open_if(g, on, &end);
+    }
     mark = ml_cg_memo_mark(g);
     if (locate(g, &a, s->buffer, s->indices, s->n, 0, 0)) {
-        v = ml_cg_to_memory(g, a.lane, 0, v);
-        store_at(g, &a, 0, v);
+        store_at(g, &a, 0, ml_cg_to_memory(g, a.lane, 0, v));
+        ml_cg_memo_writes(g, a.root);
     }
     if (end) {
+        g->arms--;
         ml_cg_memo_release(g, mark);
         ml_cg_goto(g, end);
         ml_cg_place(g, end);
@@ -426,5 +442,7 @@ void ml_cg_store(ml_Cg *g, const ml_Store *s)
             return;
         a.mask = m[k];
         store_lanes(g, &a, ml_cg_to_memory(g, a.lane, n, v[k]));
+        if (k == 0)
+            ml_cg_memo_writes(g, a.root);
     }
 }

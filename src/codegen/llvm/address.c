@@ -208,6 +208,7 @@ LLVMValueRef ml_cg_address(ml_Cg *g, const ml_Buffer *b, const ml_Expr *flat,
             ml_cg_fail(g, "an index of %s is neither int32 nor int64", b->name);
         return L(GetUndef)(g->ptr);
     }
+    ml_cg_settle(g, p->root);
     s = parts_of(g, flat, lanes, extra);
     part[0] = s.outer;
     part[1] = s.inner;

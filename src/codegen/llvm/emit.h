@@ -82,12 +82,24 @@ typedef struct ml_CgLoop {
 } ml_CgLoop;
 
 enum { ML_MEMO_FREE, ML_MEMO_VALUE, ML_MEMO_INDEX, ML_MEMO_STEP };
+enum { ML_MEMO_ROOTS = 64 }; /* memories told apart; those further on share */
 typedef struct ml_CgMemo {
-    uint64_t a, b; /* what is known: an expression and its lanes, or pointer and offset */
-    uint8_t mode;  /* ML_MEMO_... */
-    bool reads;    /* memory: holds within its statement */
+    uint64_t a, b;  /* what is known: an expression and its lanes, or pointer and offset */
+    uint64_t reads; /* memories that it was read from, by root; all bits: any */
+    uint64_t at;    /* how many writes there were before */
+    uint8_t mode;   /* ML_MEMO_... */
     LLVMValueRef v;
 } ml_CgMemo;
+
+/* Elements of a local buffer whose value is known. */
+typedef struct ml_CgHeld {
+    const ml_Buffer *b;
+    uint32_t root;
+    int64_t from;
+    unsigned n; /* lanes; 0: a scalar */
+    LLVMValueRef v;
+    bool dirty; /* memory has not seen it */
+} ml_CgHeld;
 
 /* The LLVM function at work. */
 typedef struct ml_CgFn {
@@ -119,6 +131,12 @@ typedef struct ml_Cg {
     ml_CgMemo *memo;
     size_t memo_cap, memo_n;
     ML_VEC(ml_CgMemo) trail;
+    uint64_t reads;                  /* memories read by the value at work */
+    uint64_t writes;                 /* so far */
+    uint64_t written[ML_MEMO_ROOTS]; /* the last one of each memory */
+    uint64_t barrier;                /* the last one that may be of any */
+    ML_VEC(ml_CgHeld) held;
+    unsigned arms;     /* of expressions, around what is emitted */
     LLVMValueRef mask; /* lanes in which a value is wanted, or NULL: all of them */
     unsigned mask_lane0;
     bool checked; /* overflow of integers is an error here: i64 may be used */
@@ -223,11 +241,22 @@ void ml_cg_set_var(ml_Cg *g, const ml_Var *v, LLVMValueRef value, bool wide);
 unsigned ml_cg_chunk(const ml_Cg *g, unsigned bits, unsigned lanes);
 size_t ml_cg_memo_mark(ml_Cg *g);
 void ml_cg_memo_release(ml_Cg *g, size_t mark);
-void ml_cg_memo_purge(ml_Cg *g, size_t mark); /* what reads memory */
+/* The memory of that root is read by the value at work; is written; UINT32_MAX: any is. */
+void ml_cg_memo_reads(ml_Cg *g, uint32_t root);
+void ml_cg_memo_writes(ml_Cg *g, uint32_t root);
 LLVMValueRef ml_cg_memo_get(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned lane0,
                             unsigned n);
 void ml_cg_memo_set(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned lane0, unsigned n,
                     LLVMValueRef v);
+/* ---- held.c */
+/* Whether n lanes from element flat + extra are what is held while statements follow. */
+bool ml_cg_can_hold(const ml_Buffer *b, const ml_Expr *flat, int64_t extra, unsigned n);
+LLVMValueRef ml_cg_held_load(ml_Cg *g, const ml_Buffer *b, uint32_t root, int64_t from,
+                             unsigned n);
+void ml_cg_held_store(ml_Cg *g, const ml_Buffer *b, uint32_t root, int64_t from, unsigned n,
+                      LLVMValueRef v);
+/* Memory of that root (UINT32_MAX: any) gets what is held of it. */
+void ml_cg_settle(ml_Cg *g, uint32_t root);
 /* The pointer p moved by so many elements of type t, of `size` bytes. */
 LLVMValueRef ml_cg_step(ml_Cg *g, LLVMTypeRef t, unsigned size, LLVMValueRef p,
                         LLVMValueRef by, bool inbounds);
@@ -241,6 +270,7 @@ LLVMValueRef ml_cg_prefix_mask(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsig
 /* ---- access.c, address.c, prefetch.c */
 LLVMValueRef ml_cg_load(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n);
 void ml_cg_store(ml_Cg *g, const ml_Store *s);
+LLVMValueRef ml_cg_tag(ml_Cg *g, uint32_t root, LLVMValueRef access); /* gives it back */
 const ml_CgPointer *ml_cg_pointer(ml_Cg *g, const ml_Var *data);
 /* The flat index (scalar or vector) of an access, in elements of the buffer. */
 const ml_Expr *ml_cg_flat(ml_Cg *g, const ml_Buffer *b, const ml_Expr *const *idx,

@@ -48,6 +48,7 @@ static LLVMValueRef variable(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigne
 
     if (c == NULL && v->type.code == ML_HANDLE) {
         const ml_CgPointer *p = ml_cg_pointer(g, v);
+        ml_cg_settle(g, p ? p->root : UINT32_MAX);
         return p ? p->p : L(GetUndef)(g->ptr);
     }
     if (c == NULL) {
@@ -157,6 +158,7 @@ static LLVMValueRef branch(ml_Cg *g, LLVMValueRef c, const ml_Expr *e, unsigned 
     LLVMValueRef v[2];
 
     L(BuildCondBr)(g->b, c, then, other);
+    g->arms++;
     ml_cg_place(g, then);
     v[0] = ml_cg_value(g, e->args[1], lane0, n);
     from[0] = L(GetInsertBlock)(g->b);
@@ -165,6 +167,7 @@ static LLVMValueRef branch(ml_Cg *g, LLVMValueRef c, const ml_Expr *e, unsigned 
     ml_cg_place(g, other);
     v[1] = ml_cg_value(g, e->args[2], lane0, n);
     from[1] = L(GetInsertBlock)(g->b);
+    g->arms--;
     ml_cg_memo_release(g, mark);
     ml_cg_goto(g, end);
     ml_cg_place(g, end);
@@ -209,8 +212,10 @@ static LLVMValueRef if_any_lane(ml_Cg *g, const ml_Expr *e)
     any = ml_cg_intrinsic1(g, "llvm.vector.reduce.or", mask);
     before = L(GetInsertBlock)(g->b);
     L(BuildCondBr)(g->b, any, then, end);
+    g->arms++;
     ml_cg_place(g, then);
     v = ml_cg_value(g, e, 0, 0);
+    g->arms--;
     from = L(GetInsertBlock)(g->b);
     ml_cg_memo_release(g, mark);
     ml_cg_goto(g, end);
@@ -295,6 +300,16 @@ static LLVMValueRef shuffle(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned
 
 /* ---------------------------------------------------------------- all of them */
 
+/* Whether the call itself reads memory: what its arguments read they say themselves. */
+static bool may_read(const ml_Expr *e)
+{
+    bool reads = e->as.op->effect >= ML_EFFECT_READ;
+
+    for (size_t k = 0; k < e->n_args && !reads; k++)
+        reads = e->args[k]->type.code == ML_HANDLE;
+    return reads;
+}
+
 static LLVMValueRef compute(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
 {
     LLVMValueRef a, b, c;
@@ -349,6 +364,8 @@ static LLVMValueRef compute(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned
         ml_cg_memo_release(g, mark);
         return a;
     case ML_EXPR_CALL:
+        if (may_read(e))
+            ml_cg_memo_reads(g, UINT32_MAX);
         if (ml_is_op(e, ML_OP_IF_THEN_ELSE) && e->n_args == 3)
             return if_then_else(g, e, lane0, n);
         return ml_cg_call(g, e, lane0, n);
@@ -367,6 +384,7 @@ static bool can_reuse(const ml_Cg *g, const ml_Expr *e)
 
 LLVMValueRef ml_cg_value(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
 {
+    uint64_t reads = g->reads;
     bool reuse;
     LLVMValueRef v;
 
@@ -383,9 +401,11 @@ LLVMValueRef ml_cg_value(ml_Cg *g, const ml_Expr *e, unsigned lane0, unsigned n)
     reuse = can_reuse(g, e);
     if (reuse && (v = ml_cg_memo_get(g, e, ML_MEMO_VALUE, lane0, n)) != NULL)
         return v;
+    g->reads = 0;
     v = compute(g, e, lane0, n);
     if (reuse && !g->failed)
         ml_cg_memo_set(g, e, ML_MEMO_VALUE, lane0, n, v);
+    g->reads |= reads;
     return v;
 }
 

@@ -79,6 +79,7 @@ void ml_cg_fn_begin(ml_Cg *g, ml_CgFn *fn, LLVMValueRef f, const ml_Span *span)
 
     *fn = (ml_CgFn){.fn = f, .vars = ml_map_new(g->cx), .pointers = ml_map_new(g->cx)};
     g->fn = fn;
+    g->held.n = 0;
     if (g->di)
         fn->scope = subprogram(g, f, span);
     fn->entry = ml_cg_block(g, "entry");

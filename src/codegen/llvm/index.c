@@ -127,6 +127,7 @@ LLVMValueRef ml_cg_index(ml_Cg *g, const ml_Expr *e)
     bool reuse = e->n_args > 0 && e->kind != ML_EXPR_LET && !(e->flags & ML_X_EFFECT) &&
                  (g->mask == NULL || !(e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)));
     LLVMValueRef v, mask = g->mask;
+    uint64_t reads = g->reads;
 
     if (g->failed || !(ml_dtype_is_int(e->type) || e->type.code == ML_BOOL) ||
         e->type.lanes != 1) {
@@ -141,10 +142,12 @@ LLVMValueRef ml_cg_index(ml_Cg *g, const ml_Expr *e)
     if (reuse && (v = ml_cg_memo_get(g, e, ML_MEMO_INDEX, 0, 0)) != NULL)
         return v;
     g->mask = NULL;
+    g->reads = 0;
     v = compute(g, e);
     g->mask = mask;
     if (reuse && !g->failed)
         ml_cg_memo_set(g, e, ML_MEMO_INDEX, 0, 0, v);
+    g->reads |= reads;
     return v;
 }
 

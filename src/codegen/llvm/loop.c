@@ -13,6 +13,7 @@ void ml_cg_scope(ml_Cg *g, const ml_Stmt *s)
     size_t frees = g->fn->frees.n;
 
     ml_cg_stmt(g, s);
+    ml_cg_settle(g, UINT32_MAX);
     if (!ml_cg_ended(g))
         ml_cg_free_down_to(g, frees);
     g->fn->frees.n = frees;
@@ -68,11 +69,13 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
     ml_ArithMark facts = ml_arith_save(g->ar);
     size_t mark;
 
+    ml_cg_settle(g, UINT32_MAX);
     ml_cg_goto(g, body);
     ml_cg_place(g, body);
     if (!once) {
         phi = L(BuildPhi)(g->b, g->i64, f->var->hint ? f->var->hint : "i");
         L(AddIncoming)(phi, &lo, &pre, 1);
+        ml_cg_memo_writes(g, UINT32_MAX); /* by the iterations before */
     }
     mark = ml_cg_memo_mark(g);
     ml_cg_set_var(g, f->var, once ? lo : phi, true);
@@ -113,9 +116,9 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
 
 void ml_cg_for(ml_Cg *g, const ml_For *f)
 {
-    size_t mark = ml_cg_memo_mark(g);
     LLVMBasicBlockRef some, none = NULL;
     LLVMValueRef lo, ext, hi, step, c;
+    size_t mark;
 
     if (f->kind == ML_FOR_THREAD) {
         ml_cg_unsupported(g, "thread-bound loops in code for a CPU");
@@ -134,14 +137,12 @@ void ml_cg_for(ml_Cg *g, const ml_For *f)
     }
     lo = ml_cg_index(g, f->min);
     if (ml_is_int(f->extent, 1)) {
-        ml_cg_memo_purge(g, mark);
         ml_cg_loop(g, f, lo, NULL, NULL, false);
         return;
     }
     ext = ml_cg_index(g, f->extent);
     step = ml_cg_i64(g, f->step ? f->step->as.i : 1);
     hi = ml_is_int(f->min, 0) ? ext : L(BuildAdd)(g->b, lo, ext, "");
-    ml_cg_memo_purge(g, mark);
     if (ml_arith_bound(g->ar, f->extent).lo < 1) {
         some = ml_cg_block(g, "some");
         none = ml_cg_block(g, "none");
@@ -167,10 +168,11 @@ void ml_cg_while(ml_Cg *g, const ml_While *w)
                       g->fn->frees.n, g->fn->loops ? g->fn->loops->depth + 1 : 1};
     size_t mark = ml_cg_memo_mark(g);
 
+    ml_cg_settle(g, UINT32_MAX);
     ml_cg_goto(g, head);
     ml_cg_place(g, head);
+    ml_cg_memo_writes(g, UINT32_MAX);
     L(BuildCondBr)(g->b, ml_cg_condition(g, w->cond), body, exit);
-    ml_cg_memo_purge(g, mark);
     ml_cg_place(g, body);
     g->fn->loops = &loop;
     ml_cg_scope(g, w->body);

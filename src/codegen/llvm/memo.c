@@ -3,8 +3,9 @@
  * and offset.
  *
  * An entry holds where the instruction that made it dominates: what is made in a loop body
- * or in one arm of a branch is taken back at its end, what reads memory at the end of its
- * statement. Open addressing; a key stays when its value is taken back.
+ * or in one arm of a branch is taken back at its end. What was read from memory holds until
+ * that memory is written; each iteration of a loop may see what the one before wrote. Open
+ * addressing; a key stays when its value is taken back.
  */
 #include "moonloop/codegen/llvm/emit.h"
 
@@ -54,12 +55,29 @@ static ml_CgMemo key_of(const ml_Expr *e, unsigned mode, unsigned lane0, unsigne
     return (ml_CgMemo){.a = (uint64_t)e->id << 32 | lane0, .b = n, .mode = (uint8_t)mode};
 }
 
+/* Whether what m was read from is as it was. */
+static bool holds(const ml_Cg *g, const ml_CgMemo *m)
+{
+    if (m->reads == UINT64_MAX)
+        return m->at == g->writes;
+    if (m->reads && m->at < g->barrier)
+        return false;
+    for (uint64_t left = m->reads; left; left &= left - 1)
+        if (m->at < g->written[__builtin_ctzll(left)])
+            return false;
+    return true;
+}
+
 LLVMValueRef ml_cg_memo_get(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned lane0,
                             unsigned n)
 {
     const ml_CgMemo key = key_of(e, mode, lane0, n);
+    const ml_CgMemo *m = g->memo_cap ? place(g, &key) : NULL;
 
-    return g->memo_cap ? place(g, &key)->v : NULL;
+    if (m == NULL || m->v == NULL || !holds(g, m))
+        return NULL;
+    g->reads |= m->reads;
+    return m->v;
 }
 
 void ml_cg_memo_set(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned lane0, unsigned n,
@@ -67,7 +85,8 @@ void ml_cg_memo_set(ml_Cg *g, const ml_Expr *e, unsigned mode, unsigned lane0, u
 {
     ml_CgMemo entry = key_of(e, mode, lane0, n);
 
-    entry.reads = (e->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL)) != 0;
+    entry.reads = g->reads;
+    entry.at = g->writes;
     entry.v = v;
     set(g, &entry);
 }
@@ -105,14 +124,16 @@ void ml_cg_memo_release(ml_Cg *g, size_t mark)
         take_back(g, &g->trail.v[--g->trail.n]);
 }
 
-void ml_cg_memo_purge(ml_Cg *g, size_t mark)
+void ml_cg_memo_reads(ml_Cg *g, uint32_t root)
 {
-    size_t kept = mark;
+    g->reads |= root == UINT32_MAX ? UINT64_MAX : UINT64_C(1) << root % ML_MEMO_ROOTS;
+}
 
-    for (size_t k = mark; k < g->trail.n; k++)
-        if (g->trail.v[k].reads)
-            take_back(g, &g->trail.v[k]);
-        else
-            g->trail.v[kept++] = g->trail.v[k];
-    g->trail.n = kept;
+void ml_cg_memo_writes(ml_Cg *g, uint32_t root)
+{
+    g->writes++;
+    if (root == UINT32_MAX)
+        g->barrier = g->writes;
+    else
+        g->written[root % ML_MEMO_ROOTS] = g->writes;
 }

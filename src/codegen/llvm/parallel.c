@@ -250,11 +250,11 @@ void ml_cg_parallel(ml_Cg *g, const ml_For *f)
                                                      : ML_PARALLEL_EVEN;
     LLVMValueRef args[5], e, status;
     LLVMTypeRef env;
-    size_t mark = ml_cg_memo_mark(g);
+    size_t mark;
     bool fails = false;
 
     e = ml_cg_index(g, f->extent);
-    ml_cg_memo_purge(g, mark);
+    ml_cg_settle(g, UINT32_MAX);
     if (f->step && f->step->as.i != 1) { /* iterations */
         e = L(BuildAdd)(g->b, e, ml_cg_i64(g, f->step->as.i - 1), "");
         e = L(BuildSDiv)(g->b, e, ml_cg_i64(g, f->step->as.i), "");

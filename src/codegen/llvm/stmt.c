@@ -74,6 +74,7 @@ static void emit_return(ml_Cg *g, const ml_Return *r)
         ml_cg_unsupported(g, "a function that returns a value, compiled");
         return;
     }
+    ml_cg_settle(g, UINT32_MAX);
     ml_cg_exit(g, ml_cg_int(g, g->i32, 0, 0));
 }
 
@@ -88,6 +89,7 @@ static void emit_jump(ml_Cg *g, bool out)
     }
     if (ml_cg_ended(g))
         return;
+    ml_cg_settle(g, UINT32_MAX);
     ml_cg_free_down_to(g, l->n_frees);
     ml_cg_goto(g, out ? l->exit : l->latch);
 }
@@ -107,8 +109,10 @@ static void emit_assert(ml_Cg *g, const ml_Assert *a)
 {
     LLVMBasicBlockRef bad = ml_cg_block(g, "failed"), ok = ml_cg_block(g, "holds");
     uint32_t number = number_of(g, a);
+    LLVMValueRef c = ml_cg_condition(g, a->cond);
 
-    L(BuildCondBr)(g->b, ml_cg_condition(g, a->cond), ok, bad);
+    ml_cg_settle(g, UINT32_MAX);
+    L(BuildCondBr)(g->b, c, ok, bad);
     ml_cg_place(g, bad);
     ml_cg_exit(g, ml_cg_int(g, g->i32, 0, number));
     ml_cg_place(g, ok);
@@ -237,14 +241,16 @@ static void emit_decl(ml_Cg *g, const ml_Alloc *d)
 
 /* ---------------------------------------------------------------- branches, lists */
 
-static void emit_if(ml_Cg *g, const ml_If *s, size_t mark)
+static void emit_if(ml_Cg *g, const ml_If *s)
 {
     LLVMBasicBlockRef then = ml_cg_block(g, "then"), end = ml_cg_block(g, "endif");
     LLVMBasicBlockRef other = s->other ? ml_cg_block(g, "else") : end;
     ml_ArithMark facts = ml_arith_save(g->ar);
+    LLVMValueRef c = ml_cg_condition(g, s->cond);
+    size_t mark;
 
-    L(BuildCondBr)(g->b, ml_cg_condition(g, s->cond), then, other);
-    ml_cg_memo_purge(g, mark);
+    ml_cg_settle(g, UINT32_MAX);
+    L(BuildCondBr)(g->b, c, then, other);
     mark = ml_cg_memo_mark(g);
     ml_cg_place(g, then);
     ml_cg_scope(g, s->then);
@@ -271,6 +277,7 @@ static void emit_seq(ml_Cg *g, const ml_Seq *q)
             ml_cg_place(g, ml_cg_block(g, "unreached"));
         ml_cg_stmt(g, q->stmts[k]);
     }
+    ml_cg_settle(g, UINT32_MAX); /* while the addresses are known */
     if (!ml_cg_ended(g))
         ml_cg_free_down_to(g, frees);
     g->fn->frees.n = frees;
@@ -315,10 +322,18 @@ static void emit_evaluate(ml_Cg *g, const ml_Expr *e)
     (void)ml_cg_value(g, e, 0, e->type.lanes > 1 ? e->type.lanes : 0);
 }
 
+static void see_effect(const ml_Expr *e, ml_Role role, void *user)
+{
+    (void)role;
+    if (e->flags & ML_X_EFFECT) {
+        ml_cg_memo_writes(user, UINT32_MAX);
+        ml_cg_settle(user, UINT32_MAX);
+    }
+}
+
 void ml_cg_stmt(ml_Cg *g, const ml_Stmt *s)
 {
     const ml_Stmt *before = g->stmt;
-    size_t mark = ml_cg_memo_mark(g);
 
     if (g->failed || !ml_tick(g->cx)) {
         g->failed = true;
@@ -335,7 +350,7 @@ void ml_cg_stmt(ml_Cg *g, const ml_Stmt *s)
     case ML_STMT_STORE: ml_cg_store(g, ml_as_store(s)); break;
     case ML_STMT_FOR: ml_cg_for(g, ml_as_for(s)); break;
     case ML_STMT_WHILE: ml_cg_while(g, ml_as_while(s)); break;
-    case ML_STMT_IF: emit_if(g, ml_as_if(s), mark); break;
+    case ML_STMT_IF: emit_if(g, ml_as_if(s)); break;
     case ML_STMT_BIND: emit_bind(g, ml_as_bind(s)); break;
     case ML_STMT_EVALUATE: emit_evaluate(g, ml_as_evaluate(s)->value); break;
     case ML_STMT_ALLOC: emit_alloc(g, ml_as_alloc(s)); break;
@@ -357,6 +372,6 @@ void ml_cg_stmt(ml_Cg *g, const ml_Stmt *s)
     case ML_STMT_SEQ:
     case ML_STMT_KINDS: break;
     }
-    ml_cg_memo_purge(g, mark);
+    ml_stmt_exprs(s, see_effect, g);
     g->stmt = before;
 }

@@ -79,4 +79,5 @@ void ml_cg_store_tile(ml_Cg *g, const ml_Store *s)
     v[3] = ml_cg_i64(g, ROW_BYTES);
     v[2] = to;
     (void)tile_call(g, "llvm.x86.tilestored64.internal", v, 5);
+    ml_cg_memo_writes(g, ml_cg_pointer(g, s->buffer->data)->root);
 }
