@@ -168,6 +168,12 @@ function tune.db_to_write(path)
     return db
 end
 
+-- What was to be written into the database of that path has failed: a file that was made for it goes.
+function tune.unmake(path)
+    local key = path or current or true
+    if open[key] and core.db_unmake(open[key]) then open[key] = nil end
+end
+
 -- The database that a search of the session writes to, and from now on the next one.
 local function session_db(path)
     path = path or current

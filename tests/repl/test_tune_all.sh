@@ -170,16 +170,30 @@ typed "$small" ':db export lines two.db' ':db import lines three.db'
 verdict ':db export and :db import go through the two files of lines'
 printf '["1", "eyJyb290IjogMX0="]\n' >lines/database_workload.json
 typed ':db import lines four.db'
-[ "$status" = 1 ] && has err 'line 1: the program is none that moonloop reads, another system has written it' && [ "$(records four.db)" = 0 ]
+[ "$status" = 1 ] && has err 'line 1: the program is none that moonloop reads, another system has written it' && [ ! -e four.db ]
 verdict 'a program of another system is refused where none is told for it'
 typed "$small" ':db import lines four.db' && [ "$status" = 0 ] && [ "$(records four.db)" = 5 ]
 verdict 'and is the focus where there is one'
-typed 's = schedule(workload.matmul(16, 16, 8))' ':db import lines five.db' && [ "$status" = 1 ] && has err 'has the arguments' && [ "$(records five.db)" = 0 ]
+typed 's = schedule(workload.matmul(16, 16, 8))' ':db import lines five.db' && [ "$status" = 1 ] && has err 'has the arguments' && [ ! -e five.db ]
 verdict 'whose arguments must be those of the records'
 for line in ':db merge nowhere.db new.db' ':db import nowhere new.db' ':db export nolines new.db'; do
     typed "$line" && [ "$status" != 0 ] && [ ! -e new.db ] && [ ! -e nolines ]
     verdict "leaves nothing behind: $line"
 done
+cat >much.lua <<'E'
+local db <close> = moon.db("much.db")
+local s = moon.schedule(moon.workload.matmul(8, 8, 8))
+for k = 1, 100 do s:split(s:get_loops("C")[1], { moon.auto, 1 }) end
+for k = 1, 20 do db:put { program = moon.workload.matmul(8, 8, 8), trace = s:trace():json(), run_secs = { k }, target = '{"kind":"llvm"}' } end
+E
+timeout "$limit" "$ml" much.lua
+(
+    trap '' XFSZ
+    ulimit -f 40
+    typed ':db merge much.db new.db' ':db'
+    [ "$status" != 0 ] && has err 'new.db'
+) && [ "$(echo new.db*)" = 'new.db*' ]
+verdict 'a merge into a new file on a full disk leaves none'
 typed ':db merge nowhere.db two.db' && [ "$status" = 1 ] && has err 'no database at nowhere.db'
 printf 'no database' >bad.db
 typed ':db merge bad.db two.db' && [ "$status" = 1 ] && has err 'bad.db' && [ "$(records two.db)" = 5 ]

@@ -82,6 +82,8 @@ static bool merge(ml_Session *ss, const char *into, const char *path)
     } else if (db || !from) {
         ml_session_ctx_error(ss, cx);
     }
+    if (db && !ok)
+        ml_host_db_unmake(ss->host, into);
     ml_db_close(from);
     ml_ctx_unref(cx);
     return ok;
@@ -138,6 +140,8 @@ static bool read_lines(ml_Session *ss, const char *into, const char *folder)
         ml_data_str(d, "db", ml_db_path(db));
         ml_data_int(d, "imported", (int64_t)n);
         ml_data_int(d, "skipped", (int64_t)skipped);
+    } else {
+        ml_host_db_unmake(ss->host, into);
     }
     ml_ctx_unref(cx);
     return ok;

@@ -298,3 +298,10 @@ ml_Db *ml_host_db_to_write(ml_Host *h, const char *path)
     lua_pop(L, 1);
     return db;
 }
+
+void ml_host_db_unmake(ml_Host *h, const char *path)
+{
+    begin_call(h->L, "unmake");
+    lua_pushstring(h->L, path);
+    (void)ml_host_run(h, 2, 0, false);
+}

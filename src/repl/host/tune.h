@@ -70,5 +70,7 @@ void ml_host_tasks_end(ml_Host *h);
 ml_Db *ml_host_db(ml_Host *h, const char *path, char **warning);
 /* The same, made when it is not there, and no other in its place. */
 ml_Db *ml_host_db_to_write(ml_Host *h, const char *path);
+/* Nothing could be written into it: a file that was made for it goes. */
+void ml_host_db_unmake(ml_Host *h, const char *path);
 
 #endif

@@ -185,8 +185,9 @@ static int open_to_write(ml_Db *db, bool file)
     if (db->as_it_is)
         return sqlite3_open_v2(db->path, &db->sq, SQLITE_OPEN_READWRITE, NULL);
     if (file) {
-        int fd = open(db->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        int fd = open(db->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
+        db->made = fd >= 0;
         if (fd >= 0)
             close(fd);
     }
@@ -279,6 +280,34 @@ void ml_db_close(ml_Db *db)
     sqlite3_close(db->sq);
     free(db->path);
     free(db);
+}
+
+static bool is_empty(ml_Db *db)
+{
+    ml_Ctx *cx = ml_ctx_new(0);
+    int64_t n = 1;
+    bool ok = ask(db, cx, "select count(*) from workload", &n);
+
+    ml_ctx_unref(cx);
+    return ok && n == 0;
+}
+
+/* Leaving the mode of the log takes a lock that only one can have who is alone. */
+static bool is_alone(ml_Db *db)
+{
+    sqlite3_stmt *st = NULL;
+    bool alone = sqlite3_prepare_v2(db->sq, "pragma journal_mode = delete", -1, &st,
+                                    NULL) == SQLITE_OK &&
+                 sqlite3_step(st) == SQLITE_ROW &&
+                 ml_streq((const char *)sqlite3_column_text(st, 0), "delete");
+
+    sqlite3_finalize(st);
+    return alone;
+}
+
+bool ml_db_unmake(ml_Db *db)
+{
+    return db->made && is_empty(db) && is_alone(db) && unlink(db->path) == 0;
 }
 
 const char *ml_db_path(const ml_Db *db)

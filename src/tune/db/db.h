@@ -22,7 +22,10 @@ ML_GIVES ml_Db *ml_db_open(ml_Ctx *cx, const char *path);
 ML_GIVES ml_Db *ml_db_open_existing(ml_Ctx *cx, const char *path);
 /* The same database for somebody else, who closes it as well: it ends with the last. */
 ML_GIVES ml_Db *ml_db_share(ml_Db *db);
-void ml_db_close(ml_Db *db);             /* NULL is fine */
+void ml_db_close(ml_Db *db); /* NULL is fine */
+/* What came first into a file that this opening made has failed: the file goes, where nothing is
+ * in it and nobody else has it open. Whether it went; the database is to be closed then. */
+bool ml_db_unmake(ml_Db *db);
 const char *ml_db_path(const ml_Db *db); /* ":memory:" */
 bool ml_db_read_only(const ml_Db *db);
 /* $XDG_DATA_HOME/moonloop/db/tuning.db, else below ~/.local/share; in cx. NULL: no home. */

@@ -12,6 +12,7 @@ struct ml_Db {
     int shared; /* how many have it besides who opened it */
     bool read_only;
     bool as_it_is; /* opened as it was found: nothing is made of an empty one */
+    bool made;     /* the file was not there before */
     bool turns;    /* the table of ml_db_put_turns is there */
 };
 

@@ -79,6 +79,17 @@ static int new_db(lua_State *L)
     return open_db(L, true);
 }
 
+/* db_unmake(db): whether its file went (ml_db_unmake); it is closed then */
+static int db_unmake(lua_State *L)
+{
+    bool went = ml_db_unmake(ml_lua_check_db(L, 1));
+
+    if (went)
+        close_db(bind_check(L, 1, &bind_db_class));
+    lua_pushboolean(L, went);
+    return 1;
+}
+
 /* db_there(path): the same, but nothing is made */
 static int db_there(lua_State *L)
 {
@@ -321,7 +332,8 @@ const BindClass bind_db_class = {
 
 int bind_db_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {{"db", new_db}, {"db_there", db_there}, {NULL, NULL}};
+    static const luaL_Reg fns[] = {
+        {"db", new_db}, {"db_there", db_there}, {"db_unmake", db_unmake}, {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;
