@@ -44,18 +44,42 @@ local function rows_outside(f, a, target, width)
     return out, left
 end
 
--- Whether blocks of the sum are to be copied for such a tile, many of which read them, and whether they are better than
--- the whole panel: it is too large for the second cache, or few tiles bring it there; nil: they are of no use.
-function blocked.promise(f, a, target, tile, lanes, depth, written)
-    local last = f.iters[f.reduce[#f.reduce]].extent
-    if not tile or last < 16 or depth // written_taps(f, written) < 64 then return nil end
+-- How many parts the panels are of, each of which has all its panels in a block, so that lines of weights are read as they
+-- lie; nil: as many as there are panels.
+local function parts_of(f, a, target, tile, lanes, threads)
+    local n, dealt = f.iters[a.v].extent // (tile % 100 * lanes), product(f, a.shared) % threads == 0
+    local sums = product(f, a.rows) * f.iters[a.v].extent * facts.bytes(f.write.dtype)
+    local least = dealt and 1 or threads
+    for p = least, n - 1, least do
+        if n % p == 0 and sums <= results(target) * p then return p end
+    end
+end
+
+-- Ways to cut the sum for such a tile, {parts, pack, ahead: see scheduled}, the promising one first, and whether they are
+-- better than the whole panel: weights from far away are asked for ahead, the panel is too large for the second cache, or
+-- few tiles bring it there. Copies of panels by themselves come first where many tiles read a block.
+function blocked.ways(f, a, target, tile, lanes, depth, written, threads)
+    local list, last = {}, f.iters[f.reduce[#f.reduce]].extent
+    if not tile or last < 16 or depth // written_taps(f, written) < 64 then return list, false end
     local width = tile % 100 * lanes
-    local panel = depth * width * facts.bytes(a.weights.dtype)
     local _, rows = rows_outside(f, a, target, width)
-    local tiles = rows // ((tile // 10000) * (tile // 100 % 100))
     local sums = rows * width * facts.bytes(f.write.dtype)
-    if panel <= 2 * near(target) or tiles < 3 or sums > 2 * results(target) then return nil end
-    return tiles >= 64, tiles >= 6 and (tiles <= 40 or panel > 2 * results(target))
+    if sums > 2 * results(target) then return list, false end
+    local tiles = rows // ((tile // 10000) * (tile // 100 % 100))
+    local panel = depth * width * facts.bytes(a.weights.dtype)
+    local alone = panel > 2 * near(target) and tiles >= 3
+    local far = a.weights.elements * facts.bytes(a.weights.dtype) > target.l2
+    local parts = (alone or far) and parts_of(f, a, target, tile, lanes, threads)
+    local function add(p, pack)
+        if p and (not pack or tiles >= 3) then list[#list + 1] = { parts = p > 0 and p or nil, pack = pack, ahead = far } end
+    end
+    local each = alone and 0
+    for _, p in ipairs { far and parts or each, far and each or parts } do
+        local often = p == 0 and tiles >= 64
+        add(p, often)
+        add(p, not often)
+    end
+    return list, parts and far or alone and tiles >= 6 and (tiles <= 40 or panel > 2 * results(target))
 end
 
 local function written_out(s, block, depth, lanes)
@@ -68,8 +92,9 @@ local function written_out(s, block, depth, lanes)
     for k = depth + 1, lanes and #loops or #loops - 1 do s:unroll(loops[k]) end
 end
 
--- how: pack (blocks of weights are copied first), written (reduce iterators whose loops are written
--- out), copies (of a tile that this makes), consumer (an elementwise block computed with each panel).
+-- how: parts (of the panels; nil: each by itself), pack (blocks of weights are copied first), ahead (weights are asked for a
+-- block ahead), written (reduce iterators whose loops are written out), copies (of a tile that this makes), consumer (an
+-- elementwise block computed with each panel).
 function blocked.scheduled(s, name, f, a, lanes, target, threads, how)
     local b = s:get_block(name)
     local back = plain.bring_out(s, b, how.consumer, true)
@@ -103,14 +128,14 @@ function blocked.scheduled(s, name, f, a, lanes, target, threads, how)
         at = at + 1
         of[k] = loops[at]
     end
-    local jo, jv, jl = table.unpack(s:split(of[a.v], { auto, tile % 100, lanes }))
+    local jp, jo, jv, jl = table.unpack(s:split(of[a.v], { how.parts or auto, how.parts and auto or 1, tile % 100, lanes }))
     local wo, wi = table.unpack(s:split(of[a.w], { auto, tile // 100 % 100 }))
     local ho, hi
     if a.h then ho, hi = table.unpack(s:split(of[a.h], { auto, tile // 10000 })) end
     order = {}
     local function add(l) order[#order + 1] = l end
     for _, k in ipairs(a.shared) do add(of[k]) end
-    add(jo)
+    add(jp)
     local n_parallel = #order
     for _, k in ipairs(a.rows) do
         if far[k] then add(of[k]) end
@@ -120,6 +145,7 @@ function blocked.scheduled(s, name, f, a, lanes, target, threads, how)
     for _, k in ipairs(a.rows) do
         if not far[k] and k ~= a.w and k ~= a.h then add(of[k]) end
     end
+    add(jo)
     if ho then add(ho) end
     add(wo)
     local n_outer = #order
@@ -130,7 +156,7 @@ function blocked.scheduled(s, name, f, a, lanes, target, threads, how)
     s:compute_at(part, order[n_outer], true)
     s:set_scope(part, 0, "local")
     if panel then
-        s:compute_at(panel, sum, true)
+        s:compute_at(panel, jo, true)
         local l = s:get_loops(panel)
         local o, i = table.unpack(s:split(l[#l], { auto, lanes }))
         s:vectorize(i)
@@ -139,10 +165,10 @@ function blocked.scheduled(s, name, f, a, lanes, target, threads, how)
 
     -- a tile of partial sums
     local l = table.move(s:get_loops(part), n_outer + 1, n_outer + 1 + #spatial + #inner, 1, {})
-    local reduced, tiled, jp, lane = {}, {}, nil, nil
+    local reduced, tiled, vectors, lane = {}, {}, nil, nil
     for p, k in ipairs(f.spatial) do
         if k == a.v then
-            jp, lane = table.unpack(s:split(l[p + 1], { auto, lanes }))
+            vectors, lane = table.unpack(s:split(l[p + 1], { auto, lanes }))
         elseif k == a.w or k == a.h then
             tiled[#tiled + 1] = l[p + 1]
         end
@@ -157,15 +183,20 @@ function blocked.scheduled(s, name, f, a, lanes, target, threads, how)
     order = table.move(reduced, 1, #reduced, 1, {})
     add(k1)
     for _, x in ipairs(tiled) do add(x) end
-    add(jp)
+    add(vectors)
     add(lane)
     s:reorder(table.unpack(order))
     local init = s:decompose_reduction(part, reduced[1])
     written_out(s, init, n_outer)
     for k = 1, #reduced - 1 do s:unroll(reduced[k]) end
-    for _, x in ipairs { k1, jp } do s:unroll(x) end
+    for _, x in ipairs { k1, vectors } do s:unroll(x) end
     for _, x in ipairs(tiled) do s:unroll(x) end
     s:vectorize(lane)
+    -- weights from far away are asked for while the block before them is added up
+    if how.ahead then
+        s:annotate(sum, "prefetch", { { buffer = a.weights.buffer, distance = 1, spread = 1, locality = 2 } })
+        s:annotate(k0, "prefetch_here", 1)
+    end
 
     -- results of a panel start at zero, take the sums of each tile, and go back
     local zero = s:get_loops(s:decompose_reduction(b, sum))

@@ -288,6 +288,9 @@ end
 
 -- ---- padding
 
+-- A vector of the padded image takes some cycles, two multiply-adds take one.
+local function cost_of_padding(f, pads) return pads and 8 * pads.elements / f.points or 0 end
+
 -- Ways to deal with the padding, the promising one first: {tiles, cost, skip = the taps whose
 -- zeros are left out; unpadded = the stage that goes; written, copies: see tiled}. What is far
 -- from the tile is left out anyway; of the lines where a tile has one; of the pixels where tiles
@@ -303,9 +306,7 @@ local function ways_of(f, a, target, lanes, depth, pads)
             far[#far + 1] = t
         end
     end
-    local list = {}
-    -- a vector of the padded image takes some cycles, two multiply-adds take one
-    local padded = pads and 8 * pads.elements / f.points or 0
+    local list, padded = {}, cost_of_padding(f, pads)
     local function add(way, skip, more, fits)
         way.skip = table.move(skip, 1, #skip, 1, {})
         for _, t in ipairs(more) do way.skip[#way.skip + 1] = t end
@@ -346,7 +347,8 @@ function conv.sketches(list, program, target, threads)
     local a = f and axes_of(f, classes)
     if not a then return end
     local lanes, depth = facts.lanes(target, f.write.dtype), product(f, f.reduce)
-    local ways = ways_of(f, a, target, lanes, depth, not classes and padding.of(probe, name, f, a.image))
+    local padded = not classes and padding.of(probe, name, f, a.image)
+    local ways = ways_of(f, a, target, lanes, depth, padded)
     if #ways == 0 or f.iters[a.v].extent * 2 <= lanes then return end
     local own, consumer, before = { [name] = true }, plain.follower(probe, name), #list
     local pads = threads > 1 and padding_of(probe, name, a, lanes)
@@ -370,20 +372,33 @@ function conv.sketches(list, program, target, threads)
     end
     local bytes = a.weights.elements * facts.bytes(a.weights.dtype)
     local far = bytes > target.l2 and not is_interleaved(f, a)
-    -- Sketches whose sum is cut into blocks, for tiles without a tail; and whether they come first.
+    -- Sketches whose sum is cut into blocks, for tiles without a tail; whether they come first; their cost.
     local function blocks_of(way)
-        local tiles = line_of(f, a) and {} or tiles_for(f, a, target, lanes, 1, nil, nil, function(mh, mw, acc, nv)
-            return f.iters[a.v].extent % (nv * lanes) == 0 and f.iters[a.w].extent % mw == 0 and
-                (not a.h or f.iters[a.h].extent % mh == 0) and (not way.fits or way.fits(mh, mw, acc))
-        end)
-        local copied, first = blocked.promise(f, a, target, tiles[1], lanes, depth, way.written)
-        if copied == nil then return {}, false end
-        local list = {}
-        for k, pack in ipairs { copied, not copied } do
-            list[k] = { pack and "blocks of the sum, copied" or "blocks of the sum", { blocked = true, pack = pack, tiles = tiles } }
+        local tiles, cost = {}, nil
+        if not line_of(f, a) then
+            tiles, cost = tiles_for(f, a, target, lanes, 1, nil, nil, function(mh, mw, acc, nv)
+                return f.iters[a.v].extent % (nv * lanes) == 0 and f.iters[a.w].extent % mw == 0 and
+                    (not a.h or f.iters[a.h].extent % mh == 0) and (not way.fits or way.fits(mh, mw, acc))
+            end)
         end
-        return list, first
+        local list, first = blocked.ways(f, a, target, tiles[1], lanes, depth, way.written, threads)
+        for k, how in ipairs(list) do
+            how.blocked, how.tiles = true, tiles
+            list[k] = { ("blocks of the sum%s%s"):format(how.parts and ", for all panels" or "", how.pack and ", copied" or ""), how }
+        end
+        return list, first and #list > 0, cost and cost * padding.part(way.skip) + (way.unpadded and 0 or cost_of_padding(f, padded))
     end
+    local function add(way, sketches, most)
+        for _, x in ipairs(sketches) do
+            if #list - before < most then sketch(way, table.unpack(x)) end
+        end
+    end
+    local best
+    for _, way in ipairs(ways) do
+        way.blocks, way.first, way.blocks_cost = blocks_of(way)
+        if way.first and (not best or way.blocks_cost < best.blocks_cost) then best = way end
+    end
+    if best then add(best, best.blocks, 99) end
     local function all_of(way, most)
         -- a copy pays where many tiles read it, and lines of the weights lie far apart; where they
         -- come from beyond the second cache, a second tile is enough
@@ -401,13 +416,6 @@ function conv.sketches(list, program, target, threads)
         local lines = product(f, a.rows) // f.iters[a.w].extent
         local few = bytes <= 256 << 10 and lines >= 4 * threads
         if few or (panels < 2 * threads and panels % threads ~= 0) then kinds = { by_rows, in_place, copied } end
-        local blocks, first = blocks_of(way)
-        local function add(sketches)
-            for _, x in ipairs(sketches) do
-                if #list - before < most then sketch(way, table.unpack(x)) end
-            end
-        end
-        if first then add(blocks) end
         for _, part in ipairs(pads and not way.unpadded and parts_of(f, a, threads) or {}) do
             local tiles = tiles_for(f, a, target, lanes, depth, axis_of(a, part), threads,
                 way.lines and function(mh) return mh == 1 end)
@@ -419,8 +427,8 @@ function conv.sketches(list, program, target, threads)
                 end
             end
         end
-        add(kinds)
-        if not first then add(blocks) end
+        add(way, kinds, most)
+        if way ~= best then add(way, way.blocks, most) end
     end
     for k, way in ipairs(ways) do all_of(way, k == 1 and 99 or #list - before + 2) end
     list.known = #list > before

@@ -100,6 +100,7 @@ typedef struct ml_CgHeld {
     LLVMValueRef v;
     bool dirty; /* memory has not seen it */
 } ml_CgHeld;
+typedef struct ml_CgSpread ml_CgSpread; /* prefetches that loops below make: prefetch.c */
 
 /* The LLVM function at work. */
 typedef struct ml_CgFn {
@@ -107,6 +108,7 @@ typedef struct ml_CgFn {
     LLVMBasicBlockRef entry; /* stack allocations only, ended last */
     ml_Map *vars, *pointers; /* uid -> ml_CgVar, ml_CgPointer */
     ml_CgLoop *loops;
+    ml_CgSpread *spread;
     ML_VEC(LLVMValueRef) frees; /* workspace that is live here */
     int64_t stack;              /* bytes on the stack so far */
     LLVMMetadataRef scope;      /* subprogram, or NULL */

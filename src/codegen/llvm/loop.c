@@ -66,6 +66,7 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
     LLVMValueRef phi = NULL, next, c;
     bool once = hi == NULL; /* a single iteration: no loop is needed */
     bool streams = ml_code_annotated(f, "non_temporal"), outer = g->streams;
+    ml_CgSpread *spread = g->fn->spread;
     ml_ArithMark facts = ml_arith_save(g->ar);
     size_t mark;
 
@@ -87,6 +88,7 @@ void ml_cg_loop(ml_Cg *g, const ml_For *f, LLVMValueRef lo, LLVMValueRef hi,
     g->streams |= streams;
     ml_cg_scope(g, f->body);
     g->streams = outer;
+    g->fn->spread = spread;
     g->fn->loops = loop.up;
     ml_cg_goto(g, latch);
     ml_cg_place(g, latch);

@@ -501,6 +501,7 @@ void ml_offer_keys(ml_Offer *o, const char *target, bool only_present)
         {"warp_execution", "block: 32 threads work together"},
         {"vector_bytes", "block: bytes of one copy"},
         {"prefetch", "loop: buffers fetched ahead"},
+        {"prefetch_here", "loop: asks for what prefetch spreads"},
         {"non_temporal", "loop: vectors are stored past the caches"},
         {"buffer_dim_align", "block: strides (storage_align sets it)"},
     };

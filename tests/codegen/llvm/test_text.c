@@ -160,6 +160,35 @@ static void prefetch_touches_each_line_of_the_tile_once(void **state)
     same_as_interpreter(x, f, &o, EXACT);
 }
 
+static void prefetches_are_spread_over_the_loops_that_say_here(void **state)
+{
+    Fix *x = *state;
+    ml_CodeOpts o = {0};
+    const ml_Func *f;
+    char *t;
+
+    NEED_LLVM(); /* of 8 rows of 4 lines, 8 iterations ask for 4 each; no loop of the second nest asks */
+    f = parse_func(
+        x, HEAD("A: T.Buffer((65536,), \"float32\"), C: T.Buffer((65536,), "
+                "\"float32\")") "    for i in T.serial(4, annotations={\"prefetch\": "
+                                "[{\"buffer\": \"A\", \"distance\": 1, \"spread\": 1}]}):\n"
+                                "        for j in T.serial(8, "
+                                "annotations={\"prefetch_here\": 1}):\n"
+                                "            C[T.Ramp(i * 512 + j * 64, 1, 64)] = "
+                                "A[T.Ramp(i // 2 * 8192 + i % 2 * 64 + (7 - j) * 1024, 1, "
+                                "64)]\n"
+                                "    for i in T.serial(4, annotations={\"prefetch\": "
+                                "[{\"buffer\": \"A\", \"spread\": 1}]}):\n"
+                                "        for j in range(8):\n"
+                                "            C[i * 8 + j] = A[i * 1024 + j]\n");
+    t = text_of(x, f, &o, "llvm");
+    assert_int_equal(count(t, "call void @llvm.prefetch.p0(ptr"), 4);
+    free(t);
+    make_args(x, f);
+    fill_random(x, 1);
+    same_as_interpreter(x, f, &o, EXACT);
+}
+
 static void parameters_say_what_is_known_of_them(void **state)
 {
     Fix *x = *state;
@@ -509,6 +538,7 @@ int main(void)
         TEST(straight_line_code_is_right_in_every_pipeline),
         TEST(a_step_from_outside_a_buffer_is_not_inbounds),
         TEST(prefetch_touches_each_line_of_the_tile_once),
+        TEST(prefetches_are_spread_over_the_loops_that_say_here),
         TEST(parameters_say_what_is_known_of_them),
         TEST(contraction_happens_only_where_it_is_allowed),
         TEST(external_functions_and_intrinsics_are_called),

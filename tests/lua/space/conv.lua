@@ -151,14 +151,16 @@ test("lines of the image are vectors where a pixel has few results", function()
     end
 end)
 
-test("weights beyond the second cache are copied for two tiles, and asked for ahead in place", function()
+test("weights beyond the second cache are asked for ahead: in place, and for the next block of the sum", function()
     local p = w.conv2d { h = 5, w = 5, ci = 256, co = 256, k = 3 }
-    local names, ahead = is_right(p, 2, 1), 0
+    local names, ahead, spread = is_right(p, 2, 1), 0, 0
     for _, sketch in ipairs(moon.space.sketches(p, { threads = 2 })) do
         if sketch.schedule:script():find('"prefetch": [{"buffer": "W", "distance": 2}]', 1, true) then ahead = ahead + 1 end
+        if sketch.schedule:script():find('"spread": 1', 1, true) then spread = spread + 1 end
     end
     local far = 4 * 9 * 256 * 256 > moon.machine().caches.L2
-    assert(ahead == (far and 2 or 0) and names[1] == "panels of weights", ahead .. " " .. names[1])
+    assert(ahead == (far and 2 or 0) and spread > 0 == far, ahead .. " " .. spread)
+    assert(not far or names[1]:find("^blocks of the sum, for all panels"), names[1])
 end)
 
 test("a copy of interleaved parts has all of them, and is no draft", function()
