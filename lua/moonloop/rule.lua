@@ -19,7 +19,7 @@ local stock = {
         "mlt-tensor-core", "cross-thread-reduction", "auto-bind" },
     postproc = { "disallow-dynamic-loop", "rewrite-cooperative-fetch", "rewrite-unbound-block",
         "rewrite-parallel-vectorize-unroll", "rewrite-reduction-block", "rewrite-tensorize", "rewrite-layout",
-        "verify-gpu-code", "verify-vtcm-limit" },
+        "verify-gpu-code", "verify-vtcm-limit", "disallow-async-strided-copy" },
     mutator = { "tile-size", "compute-location", "unroll", "thread-binding", "parallel" },
 }
 registry.names = stock

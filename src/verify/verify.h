@@ -265,6 +265,15 @@ typedef struct ml_Memcpy {
 } ml_Memcpy;
 bool ml_is_memcpy(ml_Ctx *cx, const ml_Func *f, const ml_Stmt *nest, ml_Memcpy *out,
                   const char **why);
+/* The copies of one element by one that loops annotated as pipelines let go on in the
+ * background (software_pipeline_async_stages); why: NULL, or why it is not one run. */
+typedef struct ml_AsyncCopy {
+    const ml_For *loop;
+    const ml_Buffer *source, *target;
+    const char *why;
+} ml_AsyncCopy;
+typedef ML_VEC(ml_AsyncCopy) ml_AsyncCopyVec;
+void ml_async_copies(ml_Ctx *cx, const ml_Func *f, ml_AsyncCopyVec *out);
 /* The only init-form reduction block of the module, or the one whose outermost loop has the
  * most operations (the first on ties, functions by name); NULL: none. */
 const ml_Block *ml_anchor_block(ml_Ctx *cx, const ml_Module *m);

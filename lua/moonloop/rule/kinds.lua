@@ -145,6 +145,7 @@ function kinds.postprocs(kind)
         list[#list + 1] = tensorize
     elseif kind == "hexagon" then
         list[#list + 1] = { "verify-vtcm-limit", {} }
+        list[#list + 1] = { "disallow-async-strided-copy", {} }
     elseif not gpu and kind ~= "llvm" then
         table.insert(list, #list, tensorize)
     end

@@ -530,6 +530,47 @@ test("what a rule of one's own adds is searched beside the stock sketches", func
     refused("bad-argument", "no field", moon.tune.rule, { name = "x", aply = print })
 end)
 
+test("what is copied in the background is one run, or the candidate is dropped", function()
+    local function refused(body, stages, async)
+        local p = moon.parse(([[
+@T.prim_func
+def main(A: T.Buffer((8, 16, 32), "float32"), C: T.Buffer((8, 16, 32), "float32")):
+    B = T.alloc_buffer((8, 16, 32), scope="global.vtcm")
+    for i in T.serial(8, annotations={"software_pipeline_stage": %s, "software_pipeline_order": [0, 1]%s}):
+%s
+        for j, k in T.grid(16, 32):
+            with T.block("C"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                C[vi, vj, vk] = B[vi, vj, vk] + T.float32(1)
+]]):format(stages or "[0, 1]", async or ', "software_pipeline_async_stages": [0]', body))
+        local list = moon.tune.space { kind = "hexagon", rules = {}, postprocs = { "disallow-async-strided-copy" } }.sketches(p)
+        local fine, who, why = list[1].post(moon.schedule(p))
+        assert(fine or who == "disallow-async-strided-copy", tostring(why))
+        return not fine and why
+    end
+    local function copy(order, extents, j, k, guard)
+        return ([[
+        for %s in T.grid(%s):
+            with T.block("B"):
+                vi = T.axis.spatial(8, i)
+                vj = T.axis.spatial(16, %s)
+                vk = T.axis.spatial(32, %s)
+%s                B[vi, vj, vk] = A[vi, vj, vk]
+]]):format(order, extents, j or "j", k or "k", guard or "")
+    end
+    local whole = copy("j, k", "16, 32")
+    assert(not refused(whole))
+    assert(not refused(copy("j, k", "4, 32", "j + 3"))) -- some rows are one run, too
+    assert(not refused(copy("f", "512", "f // 32", "f % 32")))
+    local part = copy("j, k", "16, 16")
+    assert(refused(part):find("from A to B in the background is not one run", 1, true))
+    assert(refused(copy("j, k", "16, 32", nil, nil, "                T.where(j < 8)\n")):find("guard", 1, true))
+    assert(refused((whole:gsub("= A%[vi, vj, vk%]", "= A[vi, vj, 31 - vk]"))))
+    assert(not refused((whole:gsub("= A%[vi, vj, vk%]", "= A[vi, vj, vk] * T.float32(2)")))) -- no copy
+    -- the stage is not one of those in the background, or none is
+    assert(not refused(part, "[0, 1]", ', "software_pipeline_async_stages": [1]') and not refused(part, "[0, 1]", ""))
+end)
+
 test("a postprocessor that refuses every candidate leaves none, and is counted", function()
     local p = moon.workload.matmul(16, 16, 16)
     local space = moon.tune.space { kind = "llvm", postprocs = { { name = "never", run = function() return false, "not today" end } } }

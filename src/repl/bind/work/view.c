@@ -9,6 +9,7 @@
 #include "moonloop/core/arith/iter_map.h"
 #include "moonloop/core/index/index.h"
 #include "moonloop/core/walk.h"
+#include "moonloop/verify/verify.h"
 
 typedef struct View {
     lua_State *L;
@@ -434,13 +435,35 @@ static int loop_body(lua_State *L)
     return 2;
 }
 
+/* async_copies(s): {source=, target=, why= it is not one run} of each copy that a pipeline
+ * lets go on in the background */
+static int async_copies(lua_State *L)
+{
+    ml_Schedule *s = bind_check_schedule(L, 1);
+    const ml_Module *mod = ml_schedule_program(s).mod;
+    ml_Ctx *cx = bind_scratch(L);
+    ml_AsyncCopyVec found = {0};
+
+    for (size_t k = 0; k < mod->n; k++)
+        ml_async_copies(cx, mod->funcs[k], &found);
+    lua_createtable(L, (int)found.n, 0);
+    for (size_t k = 0; k < found.n; k++) {
+        lua_createtable(L, 0, 3);
+        bind_set_string(L, "source", found.v[k].source->name);
+        bind_set_string(L, "target", found.v[k].target->name);
+        if (found.v[k].why)
+            bind_set_string(L, "why", found.v[k].why);
+        lua_rawseti(L, -2, (lua_Integer)k + 1);
+    }
+    return 1;
+}
+
 int bind_view_functions(lua_State *L)
 {
-    static const luaL_Reg fns[] = {{"block_view", block_view},
-                                   {"index_digits", index_digits},
-                                   {"loop_type", loop_type},
-                                   {"loop_body", loop_body},
-                                   {NULL, NULL}};
+    static const luaL_Reg fns[] = {
+        {"async_copies", async_copies}, {"block_view", block_view},
+        {"index_digits", index_digits}, {"loop_type", loop_type},
+        {"loop_body", loop_body},       {NULL, NULL}};
 
     bind_functions(L, fns);
     return 0;
