@@ -418,6 +418,21 @@ uint32_t ml_gen_dp4a(ml_Gen *g, const ml_Expr *e);
 /* gen_fragment.c: tvm_fill_fragment, tvm_load_matrix_sync, tvm_mma_sync,
  * tvm_store_matrix_sync; what else there is fails by its name. */
 uint32_t ml_gen_fragment_call(ml_Gen *g, const ml_Expr *e);
+/* gen_warp.c: ptx_ldmatrix, ptx_mma as lanes call them; false: not so, or another call. */
+bool ml_gen_warp_call(ml_Gen *g, const ml_Expr *e);
+/* What such calls become: statements over the memory itself. The buffer that owns the memory
+ * of a pointer (NULL: no name of memory here), the indices of its element number `at`, and
+ * nests of loops of so many iterations. */
+typedef struct ml_GenNest {
+    const ml_Var *var[3];
+    const ml_Expr *at[3];
+    int64_t extent[3];
+    size_t n;
+} ml_GenNest;
+const ml_Buffer *ml_gen_owner(ml_Gen *g, const ml_Expr *data);
+void ml_gen_index_at(ml_Gen *g, const ml_Buffer *b, const ml_Expr *at, const ml_Expr **out);
+ml_GenNest ml_gen_nest(ml_Gen *g, size_t n, int64_t a, int64_t b, int64_t c);
+void ml_gen_run_nest(ml_Gen *g, const ml_GenNest *n, const ml_Stmt *body);
 
 /* gen_threads.c: whether code over threads that wait for each other is made of s, a loop or
  * an attribute of threadIdx; a statement with a barrier inside */

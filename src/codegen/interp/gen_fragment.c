@@ -16,8 +16,7 @@ typedef struct Shape {
 } Shape;
 
 typedef struct Tile {
-    const ml_Buffer *buffer; /* whose memory it is */
-    const ml_Expr *const *strides;
+    const ml_Buffer *buffer;  /* whose memory it is */
     const ml_Expr *row, *col; /* of its first element; of memory that is no fragment: row
                                  is its offset in elements, */
     const ml_Expr *stride;    /* and this the distance of its rows; else NULL */
@@ -34,7 +33,7 @@ static const ml_Expr *with(ml_Gen *g, ml_ExprKind op, const ml_Expr *a, int64_t 
 }
 
 /* The buffer that owns the memory of a pointer; NULL: it is no name of memory here. */
-static const ml_Buffer *owner(ml_Gen *g, const ml_Expr *data)
+const ml_Buffer *ml_gen_owner(ml_Gen *g, const ml_Expr *data)
 {
     const ml_Buffer *b =
         data->kind == ML_EXPR_VAR ? ml_map_get(g->by_data, data->as.var->uid) : NULL;
@@ -48,13 +47,15 @@ static const ml_Buffer *owner(ml_Gen *g, const ml_Expr *data)
 }
 
 /* Indices of the element that lies `at` elements behind the first. */
-static void index_at(ml_Gen *g, const Tile *t, const ml_Expr *at, const ml_Expr **out)
+void ml_gen_index_at(ml_Gen *g, const ml_Buffer *b, const ml_Expr *at, const ml_Expr **out)
 {
-    for (size_t d = 0; d < t->buffer->rank; d++) {
-        bool last = d + 1u == t->buffer->rank;
+    const ml_Expr *const *strides = ml_gen_buffer(g, b)->strides;
 
-        out[d] = last ? at : mixed(g, ML_EXPR_FLOORDIV, at, t->strides[d]);
-        at = last ? at : mixed(g, ML_EXPR_FLOORMOD, at, t->strides[d]);
+    for (size_t d = 0; d < b->rank; d++) {
+        bool last = d + 1u == b->rank;
+
+        out[d] = last ? at : mixed(g, ML_EXPR_FLOORDIV, at, strides[d]);
+        at = last ? at : mixed(g, ML_EXPR_FLOORMOD, at, strides[d]);
     }
 }
 
@@ -66,7 +67,8 @@ static const ml_Expr **index_of(ml_Gen *g, const Tile *t, const ml_Expr *i,
 
     if (t->stride) {
         row = mixed(g, ML_EXPR_MUL, i, t->stride);
-        index_at(g, t, mixed(g, ML_EXPR_ADD, mixed(g, ML_EXPR_ADD, t->row, row), j), out);
+        ml_gen_index_at(g, t->buffer,
+                        mixed(g, ML_EXPR_ADD, mixed(g, ML_EXPR_ADD, t->row, row), j), out);
         return out;
     }
     size_t rank = t->buffer->rank;
@@ -97,7 +99,7 @@ static const ml_Stmt *store(ml_Gen *g, const Tile *t, const ml_Expr *i, const ml
 static bool fragment(ml_Gen *g, const ml_Expr *data, const ml_Expr *f, int64_t rows,
                      int64_t cols, Tile *out)
 {
-    const ml_Buffer *b = owner(g, data);
+    const ml_Buffer *b = ml_gen_owner(g, data);
     const ml_Expr *across;
 
     if (!b || b->rank == 0 || !ml_scope_is_fragment(b->scope))
@@ -124,25 +126,18 @@ static bool plain(ml_Gen *g, const ml_Expr *ptr, const ml_Expr *stride, Tile *ou
     const ml_Buffer *b = NULL;
 
     if (ml_is_op(ptr, ML_OP_ACCESS_PTR) && ptr->n_args == 5)
-        b = owner(g, ptr->args[1]);
+        b = ml_gen_owner(g, ptr->args[1]);
     if (!b || b->rank == 0)
         return false;
-    *out = (Tile){b, ml_gen_buffer(g, b)->strides, ptr->args[2], NULL, stride};
+    *out = (Tile){b, ptr->args[2], NULL, stride};
     return true;
 }
 
 /* ---- nests */
 
-typedef struct Nest {
-    const ml_Var *var[3];
-    const ml_Expr *at[3];
-    int64_t extent[3];
-    size_t n;
-} Nest;
-
-static Nest nest(ml_Gen *g, size_t n, int64_t a, int64_t b, int64_t c)
+ml_GenNest ml_gen_nest(ml_Gen *g, size_t n, int64_t a, int64_t b, int64_t c)
 {
-    Nest out = {.extent = {a, b, c}, .n = n};
+    ml_GenNest out = {.extent = {a, b, c}, .n = n};
     static const char *const NAMES[] = {"i", "j", "k"};
 
     for (size_t k = 0; k < n; k++) {
@@ -152,7 +147,7 @@ static Nest nest(ml_Gen *g, size_t n, int64_t a, int64_t b, int64_t c)
     return out;
 }
 
-static uint32_t run(ml_Gen *g, const Nest *n, const ml_Stmt *body)
+void ml_gen_run_nest(ml_Gen *g, const ml_GenNest *n, const ml_Stmt *body)
 {
     for (size_t k = n->n; k-- > 0;)
         body = ml_serial(g->cx, n->var[k], ml_i32(g->cx, 0), ml_i32(g->cx, n->extent[k]),
@@ -160,7 +155,6 @@ static uint32_t run(ml_Gen *g, const Nest *n, const ml_Stmt *body)
     g->instead = g->site + 1; /* an error outlives what is made here */
     ml_gen_stmt(g, body);
     g->instead = 0;
-    return ml_gen_int(g, 0);
 }
 
 /* ---- calls */
@@ -203,7 +197,7 @@ static void remember(ml_Gen *g, const ml_Buffer *b, const Shape *s)
 /* data, m, n, k, number, pointer, distance of rows, how the tile lies */
 static bool load_or_store(ml_Gen *g, const ml_Expr *e, bool is_load)
 {
-    const ml_Buffer *b = owner(g, e->args[0]);
+    const ml_Buffer *b = ml_gen_owner(g, e->args[0]);
     const ml_Expr *how = e->args[7];
     Shape s = {0};
     Tile frag, mem;
@@ -223,19 +217,19 @@ static bool load_or_store(ml_Gen *g, const ml_Expr *e, bool is_load)
         remember(g, b, &s);
 
     const Tile *from = is_load ? &mem : &frag, *to = is_load ? &frag : &mem;
-    Nest n = nest(g, 2, rows, cols, 1);
+    ml_GenNest n = ml_gen_nest(g, 2, rows, cols, 1);
     const ml_Expr *v = load(g, from, n.at[0], n.at[1]);
 
     if (!ml_dtype_eq(v->type, to->buffer->type))
         return false;
-    run(g, &n, store(g, to, n.at[0], n.at[1], v));
+    ml_gen_run_nest(g, &n, store(g, to, n.at[0], n.at[1], v));
     return true;
 }
 
 /* data, m, n, k, number, value */
 static bool fill(ml_Gen *g, const ml_Expr *e)
 {
-    const ml_Buffer *b = owner(g, e->args[0]);
+    const ml_Buffer *b = ml_gen_owner(g, e->args[0]);
     Shape s = {0};
     Tile t;
     int64_t rows, cols;
@@ -246,9 +240,10 @@ static bool fill(ml_Gen *g, const ml_Expr *e)
     if (!fragment(g, e->args[0], e->args[4], rows, cols, &t))
         return false;
     remember(g, b, &s);
-    Nest n = nest(g, 2, rows, cols, 1);
+    ml_GenNest n = ml_gen_nest(g, 2, rows, cols, 1);
 
-    run(g, &n, store(g, &t, n.at[0], n.at[1], ml_cast(g->cx, b->type, e->args[5])));
+    ml_gen_run_nest(g, &n,
+                    store(g, &t, n.at[0], n.at[1], ml_cast(g->cx, b->type, e->args[5])));
     return true;
 }
 
@@ -287,7 +282,7 @@ static bool product(ml_Gen *g, const ml_Expr *e)
     const ml_Buffer *b[4];
 
     for (size_t k = 0; k < 4; k++) {
-        b[k] = owner(g, e->args[2 * k]);
+        b[k] = ml_gen_owner(g, e->args[2 * k]);
         s[k] = b[k] ? ml_map_get(g->fragments, b[k]->uid) : NULL;
     }
     if (!s[1] || !s[2])
@@ -306,13 +301,14 @@ static bool product(ml_Gen *g, const ml_Expr *e)
             return false;
     }
     bool same = b[0] == b[3] && e->args[1] == e->args[7], trans = s[2]->trans;
-    Nest n = nest(g, same ? 3 : 2, s[1]->m, s[1]->n, s[1]->k);
+    ml_GenNest n = ml_gen_nest(g, same ? 3 : 2, s[1]->m, s[1]->n, s[1]->k);
 
     if (!same) { /* first d = c, then as if it had been there */
         const ml_Expr *c = load(g, &t[3], n.at[0], n.at[1]);
 
-        run(g, &n, store(g, &t[0], n.at[0], n.at[1], ml_cast(g->cx, b[0]->type, c)));
-        n = nest(g, 3, s[1]->m, s[1]->n, s[1]->k);
+        ml_gen_run_nest(g, &n,
+                        store(g, &t[0], n.at[0], n.at[1], ml_cast(g->cx, b[0]->type, c)));
+        n = ml_gen_nest(g, 3, s[1]->m, s[1]->n, s[1]->k);
     }
     const ml_Expr *x = ml_cast(g->cx, b[0]->type, load(g, &t[1], n.at[0], n.at[2])),
                   *y = ml_cast(g->cx, b[0]->type,
@@ -320,7 +316,7 @@ static bool product(ml_Gen *g, const ml_Expr *e)
                   *sum =
                       ml_add(g->cx, load(g, &t[0], n.at[0], n.at[1]), ml_mul(g->cx, x, y));
 
-    run(g, &n, store(g, &t[0], n.at[0], n.at[1], sum));
+    ml_gen_run_nest(g, &n, store(g, &t[0], n.at[0], n.at[1], sum));
     return true;
 }
 
@@ -337,5 +333,7 @@ uint32_t ml_gen_fragment_call(ml_Gen *g, const ml_Expr *e)
         ok = load_or_store(g, e, true);
     else if (ml_streq(name, "tvm_store_matrix_sync") && e->n_args == 8)
         ok = load_or_store(g, e, false);
+    else
+        ok = ml_gen_warp_call(g, e);
     return ok ? ml_gen_int(g, 0) : ml_gen_no_call(g, e);
 }

@@ -411,10 +411,14 @@ const ml_BuiltIn *ml_built_in(size_t k)
 {
     if (k < ML_COUNT(table))
         return &table[k];
-    return k < ml_n_built_in() ? &ml_warp_built_in[k - ML_COUNT(table)] : NULL;
+    k -= ML_COUNT(table);
+    if (k < ml_n_warp_built_in)
+        return &ml_warp_built_in[k];
+    k -= ml_n_warp_built_in;
+    return k < ml_n_mma_built_in ? &ml_mma_built_in[k] : NULL;
 }
 
 size_t ml_n_built_in(void)
 {
-    return ML_COUNT(table) + ml_n_warp_built_in;
+    return ML_COUNT(table) + ml_n_warp_built_in + ml_n_mma_built_in;
 }

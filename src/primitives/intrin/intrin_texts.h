@@ -27,5 +27,8 @@ size_t ml_n_built_in(void);
 /* intrin_warp.c: entries of products that a warp computes; counted. */
 extern const ml_BuiltIn ml_warp_built_in[];
 extern const size_t ml_n_warp_built_in;
+/* intrin_mma.c: those with registers that the program sees. */
+extern const ml_BuiltIn ml_mma_built_in[];
+extern const size_t ml_n_mma_built_in;
 
 #endif
