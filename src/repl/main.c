@@ -54,9 +54,21 @@ static void on_end(int sig)
     raise(sig);
 }
 
-static void on_pipe(int sig)
+static void on_failed_write(int sig)
 {
     (void)sig;
+}
+
+/* A closed pipe and a file that may not grow are noticed where they are written to. A handler,
+ * not SIG_IGN: that would be inherited by what the shell starts. Not signal(), whose handler
+ * would hold once. */
+static void see_failed_writes(void)
+{
+    struct sigaction sa = {.sa_handler = on_failed_write, .sa_flags = SA_RESTART};
+
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGPIPE, &sa, NULL);
+    sigaction(SIGXFSZ, &sa, NULL);
 }
 
 static void set_signals(void)
@@ -67,8 +79,6 @@ static void set_signals(void)
     sigemptyset(&sa.sa_mask);
     sigaction(SIGTERM, &sa, NULL);
     sigaction(SIGHUP, &sa, NULL);
-    /* A file that may not grow is an error where it is written, as a full disk is. */
-    signal(SIGXFSZ, on_pipe);
     ml_interrupt_watch(session.batch, ml_crash_saved);
     ml_restore_by(ml_line_restore);
     snprintf(version, sizeof version, "moonloop %s (%s)", ML_VERSION, ML_GIT_DESCRIPTION);
@@ -311,7 +321,7 @@ static int finish(void)
 static int run_job(const char *argv0)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    signal(SIGPIPE, on_pipe);
+    see_failed_writes();
     ml_session_init(&session);
     ml_out_init(&session.out, 0, 0, false);
     session.argv0 = argv0;
@@ -344,9 +354,7 @@ int main(int argc, char **argv)
     if (argc == 2 && ml_streq(argv[1], "--job"))
         return run_job(argv[0]);
     setlocale(LC_CTYPE, "");
-    /* A closed pipe is noticed where it happens, and ends the program quietly. A handler,
-     * not SIG_IGN: that would be inherited by what the shell starts. */
-    signal(SIGPIPE, on_pipe);
+    see_failed_writes();
     if (!ml_options_read(&o, argc, argv, &why)) {
         fprintf(stderr, "moonloop: %s\n", ml_text_z(&why));
         ml_text_free(&why);

@@ -393,6 +393,10 @@ run -b -e ':check' </dev/null
 verdict 'says that a command needs a schedule'
 
 # ---- disks, pipes, terminals, homes
+said=$( (ulimit -f 0 && printf '%s\n' "$matmul" ':save a.py' ':save b.py' ':save c.py' 'print("still here")' |
+    timeout "$limit" "$ml" --keep-going --private 2>/dev/null) | tail -n 1)
+[ "$said" = 'still here' ]
+verdict 'files that may not grow are errors, however often they are met'
 if [ -c /dev/full ]; then
     "$ml" --help-all >/dev/full 2>err </dev/null
     [ $? = 1 ] && grep -qi 'no space' err
