@@ -168,6 +168,11 @@ function tune.db_to_write(path)
     return db
 end
 
+-- The session goes on with that database in place of the last one of :tune; nil: with what it has.
+local function go_on_with(db)
+    if db then open[current or true] = db end
+end
+
 -- What was to be written into the database of that path has failed: a file that was made for it goes.
 function tune.unmake(path)
     local key = path or current or true
@@ -315,7 +320,8 @@ local db_methods = core.methods("db")
 db_methods.best = core.guard("db:", { best = function(db, program, target) return tune.best(db, program, target) end }).best
 
 for _, file in ipairs { "tune_all", "tune_shapes" } do
-    core.load(file)(moon, core, tune, { name_of = name_of, module_of = module_of, session_db = session_db, space_of = space_of })
+    core.load(file)(moon, core, tune, { name_of = name_of, module_of = module_of, session_db = session_db, space_of = space_of,
+        go_on_with = go_on_with })
 end
 
 return tune

@@ -91,6 +91,11 @@ end
 -- Where the records of the tasks are.
 function tune.db_of(tasks) return kept[tasks].search.db end
 
+-- The best record of task k, a row of tasks:list(); nil: it has none.
+function tune.best_of(tasks, k, row)
+    return row.best_record and (tasks:record(k) or tune.db_of(tasks):records { id = row.best_record }[1])
+end
+
 -- The search of task k, which waits for one; where it cannot be had the others go on.
 function tune.open_task(tasks, k)
     local it = kept[tasks]
@@ -121,8 +126,8 @@ function tune.run_all(what, opts)
     out.state, out.tasks = state, tasks:list()
     local it = kept[tasks]
     for n, row in ipairs(out.tasks) do
+        local r = tune.best_of(tasks, n, row)
         function row.schedule()
-            local r = row.best_record and it.search.db:records { id = row.best_record }[1]
             if not r then core.fail("unknown-name", "tune_all: no candidate of " .. row.name .. " was measured") end
             return tune.apply(it.programs[n], r)
         end
@@ -148,5 +153,8 @@ function tune.begin_all(what, given)
     return tune.tasks(what, opts), warning
 end
 
--- Its searches and their processes end.
-function tune.finish_all(tasks) tasks:close() end
+-- Its searches and their processes end. db: in memory, which the session goes on with.
+function tune.finish_all(tasks)
+    own.go_on_with(tune.db_in_memory(tasks))
+    tasks:close()
+end

@@ -322,6 +322,16 @@ local function work_of_one(program)
     return flop
 end
 
+-- The number of the record. On a full disk it is in memory, and why is the second result.
+local function keep(it, record)
+    local ok, e = pcall(it.db.put, it.db, record)
+    if ok then return e end
+    if type(e) ~= "userdata" or e.code ~= "no-space" and e.code ~= "bad-database" then error(e, 0) end
+    it.memory = core.db(":memory:")
+    it.db = it.memory
+    return it.db:put(record), e.message
+end
+
 -- What was found for the tasks as one program, kept as a record of it; quick: nothing is measured. Gives a table:
 -- sizes (a row for each: text, values, seconds of the kernel, best_seconds of the search, refused), other (how all
 -- other sizes are computed), record (its number), trace; without trace where nothing was measured. The record's time is
@@ -331,7 +341,7 @@ function tune.join_shapes(tasks, quick)
     local json, target = core.tune_target()
     local threads = it.opts.threads or target.threads
     for k, row in ipairs(tasks:list()) do
-        local record = row.best_record and it.db:records { id = row.best_record }[1]
+        local record = tune.best_of(tasks, k, row)
         local size = { text = it.list[k].text, values = it.list[k].values, best_seconds = record and row.best_seconds,
             refused = row.refused }
         out.sizes[k] = size
@@ -350,10 +360,13 @@ function tune.join_shapes(tasks, quick)
         end
         sum = sum + (unit > 0 and p.flop > 0 and seconds * unit / p.flop or seconds)
     end
-    out.record = it.db:put { program = it.program, name = it.name, trace = out.trace, run_secs = { sum / #picks }, target = json,
-        space = "shapes", seed = it.opts.seed or 1, threads = threads }
+    out.record, out.warning = keep(it, { program = it.program, name = it.name, trace = out.trace, run_secs = { sum / #picks },
+        target = json, space = "shapes", seed = it.opts.seed or 1, threads = threads })
     return out
 end
+
+-- The database in memory that a kernel of the tasks had to go to; nil: it is where it should be.
+function tune.db_in_memory(tasks) return shaped[tasks] and shaped[tasks].memory end
 
 -- moon.tune with the option shape
 function tune.run_shapes(program, opts)
@@ -366,6 +379,7 @@ function tune.run_shapes(program, opts)
     end
     local out, joined = tasks:status(), tune.join_shapes(tasks, state == "cancelled")
     out.state, out.tasks, out.sizes, out.other, out.record = state, tasks:list(), joined.sizes, joined.other, joined.record
+    out.warning = joined.warning
     out.best = joined.record and shaped[tasks].db:records { id = joined.record }[1] or false
     function out.schedule()
         if not joined.schedule then core.fail("unknown-name", "tune: no candidate was measured") end

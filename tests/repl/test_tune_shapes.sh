@@ -134,6 +134,13 @@ wait $victim
     has out 'one kernel: 2 sizes' && typed ':open mm.py' ':adopt --db c.db' ':check --shape n=48,m=64' && grep -q '^ok ' out
 verdict 'Ctrl-C keeps everything, and puts together what is known'
 
+# ---- a full disk
+(ulimit -f 120 && trap '' XFSZ && exec timeout "$limit" "$ml" -b -e ':open mm.py' -e ':tune --shape n=1,48,m=64 --trials 40 --db full.db' \
+    -e ':adopt' -e ':check --shape n=48,m=64' -e ':best --db full.db') >out 2>err
+[ $? = 0 ] && has err 'full.db: .*; the kernel is kept in memory for this session' && has out 'record 1; :adopt 1 makes it a branch' &&
+    grep -q '^branch tuned-1: 3 steps' out && grep -q '^ok ' out && has out 'n=1,m=64, n=48,m=64, others' && [ "$(records full.db)" -gt 0 ]
+verdict 'a full disk is told, the kernel stays in the session'
+
 run -b --json -e ':open mm.py' -e ':tune --shape n=1,48,m=64 --trials 4 --db j.db'
 grep -q '"record":' out && grep -q '"sizes":\[{"sizes":"n=1,m=64","seconds":' out && grep -q '"other":"' out
 verdict 'tells it as data'

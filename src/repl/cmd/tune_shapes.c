@@ -255,6 +255,10 @@ bool ml_tune_shapes(ml_Session *ss, const ml_Words *w)
             state = ML_TASKS_FAILED;
         if (state != ML_TASKS_FAILED) {
             tell_end(ss, ts, &end, state, &sh);
+            if (sh.warning)
+                ml_err_say(&ss->out,
+                           "warning: %s; the kernel is kept in memory for this session",
+                           sh.warning);
             tell_result(ss, ts, &end, state, &sh);
         }
         ml_host_tasks_end(ss->host);

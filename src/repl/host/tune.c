@@ -231,6 +231,7 @@ bool ml_host_shapes_join(ml_Host *h, ml_Ctx *cx, bool quick, ml_Shapes *out)
     if (!ml_host_run(h, 3, 1, false))
         return false;
     out->other = text_of(L, cx, "other");
+    out->warning = text_of(L, cx, "warning");
     out->record = (int64_t)number_of(L, "record");
     lua_getfield(L, -1, "sizes");
     out->n = lua_rawlen(L, -1);

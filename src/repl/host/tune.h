@@ -56,8 +56,9 @@ typedef struct ml_ShapeRow {
 typedef struct ml_Shapes {
     size_t n; /* one for each task */
     ml_ShapeRow *v;
-    const char *other; /* how sizes that are not listed are computed */
-    int64_t record;    /* of the kernel; 0: there is none */
+    const char *other;   /* how sizes that are not listed are computed */
+    int64_t record;      /* of the kernel; 0: there is none */
+    const char *warning; /* why the kernel is in memory only; NULL: it is not */
 } ml_Shapes;
 /* Puts what they found together, in cx; quick: nothing is measured. false: the error was
  * printed. */

@@ -166,6 +166,13 @@ const ml_TaskStatus *ml_tasks_task(const ml_Tasks *ts, size_t k)
     return &ts->v.v[k].st;
 }
 
+ml_Db *ml_tasks_db(const ml_Tasks *ts, size_t k)
+{
+    ml_Tuner *t = ts->v.v[k].t;
+
+    return t ? ml_tuner_db(t) : NULL;
+}
+
 ml_Tuner *ml_tasks_tuner(const ml_Tasks *ts)
 {
     return ts->now == SIZE_MAX ? NULL : ts->v.v[ts->now].t;

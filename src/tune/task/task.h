@@ -83,6 +83,8 @@ bool ml_tasks_add(ml_Tasks *ts, ml_Ctx *cx, const ml_Module *m, const char *func
 bool ml_task_is_open(const ml_Func *f);
 size_t ml_tasks_count(const ml_Tasks *ts);
 const ml_TaskStatus *ml_tasks_task(const ml_Tasks *ts, size_t k);
+/* Where its records are, while it has a search: they may have had to go to memory. NULL: it has none. */
+ml_Db *ml_tasks_db(const ml_Tasks *ts, size_t k);
 const ml_TasksStatus *ml_tasks_status(ml_Tasks *ts);
 
 /* Waits at most `seconds` for something to happen. */

@@ -79,6 +79,21 @@ static int new_db(lua_State *L)
     return open_db(L, true);
 }
 
+int bind_push_record(lua_State *L, ml_Db *db, int64_t id)
+{
+    const ml_DbQuery q = {.any_seed = true, .record = id};
+    ml_Ctx *cx = bind_scratch(L);
+    ml_Record *v = NULL;
+    size_t n = 0;
+
+    if (!ml_db_records(db, cx, &q, &v, &n))
+        return bind_raise(L, cx);
+    if (n == 0)
+        return 0;
+    bind_push_facts(L, &ml_record_fields, &v[0]);
+    return 1;
+}
+
 /* db_unmake(db): whether its file went (ml_db_unmake); it is closed then */
 static int db_unmake(lua_State *L)
 {

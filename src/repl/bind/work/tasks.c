@@ -156,13 +156,25 @@ static int tasks_list(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg tasks_methods[] = {{"add", tasks_add},
-                                         {"step", tasks_step},
-                                         {"open", tasks_open},
-                                         {"refuse", tasks_refuse},
-                                         {"status", tasks_status},
-                                         {"list", tasks_list},
-                                         {NULL, NULL}};
+/* t:record(k): the best of task k while it has a search, wherever its records went; else nil */
+static int tasks_record(lua_State *L)
+{
+    lua_settop(L, 2);
+    ml_Tasks *ts = check_tasks(L);
+    int64_t k = bind_int(L, 2, "k") - 1;
+
+    if (k < 0 || (size_t)k >= ml_tasks_count(ts))
+        return bind_bad(L, "record: there is no task of that number");
+    ml_Db *db = ml_tasks_db(ts, (size_t)k);
+    int64_t id = ml_tasks_task(ts, (size_t)k)->best_record;
+
+    return db && id ? bind_push_record(L, db, id) : 0;
+}
+
+static const luaL_Reg tasks_methods[] = {{"add", tasks_add},       {"step", tasks_step},
+                                         {"open", tasks_open},     {"refuse", tasks_refuse},
+                                         {"status", tasks_status}, {"list", tasks_list},
+                                         {"record", tasks_record}, {NULL, NULL}};
 const BindClass bind_tasks_class = {
     .name = "moonloop.tasks",
     .methods = tasks_methods,

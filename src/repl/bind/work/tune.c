@@ -245,17 +245,8 @@ static int tuner_record(lua_State *L)
 {
     lua_settop(L, 2);
     BindTuner *o = check_tuner(L);
-    ml_DbQuery q = {.any_seed = true, .record = bind_int(L, 2, "id")};
-    ml_Ctx *cx = bind_scratch(L);
-    ml_Record *v = NULL;
-    size_t n = 0;
 
-    if (!ml_db_records(ml_tuner_db(o->t), cx, &q, &v, &n))
-        return bind_raise(L, cx);
-    if (n == 0)
-        return 0;
-    bind_push_facts(L, &ml_record_fields, &v[0]);
-    return 1;
+    return bind_push_record(L, ml_tuner_db(o->t), bind_int(L, 2, "id"));
 }
 
 /* t:take_db(): the database in memory that records went to, or nil */

@@ -26,5 +26,7 @@ int bind_rule_functions(lua_State *L);
 int bind_view_functions(lua_State *L);
 int bind_limit_functions(lua_State *L);
 int bind_specialize_functions(lua_State *L);
+/* Pushes the record of that number as a table, or nothing where there is none: how many values. */
+int bind_push_record(lua_State *L, ml_Db *db, int64_t id);
 
 #endif
