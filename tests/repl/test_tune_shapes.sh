@@ -62,6 +62,12 @@ typed ':open mm.py' ':tune --shape n=1,48,m=64 --trials 10 --db a.db'
 [ "$status" = 0 ] && has out '10 of 10 trials' && has out '; 8 of them earlier'
 verdict 'counts the records of before'
 
+for width in 80 40 20; do
+    run --width $width -b -e ':open mm.py' -e ':tune --shape n=1,48,m=64 --trials 10 --db a.db'
+    [ "$status" = 0 ] && grep -Eq '^n=48,m=(64|…) ' out && [ "$(sed '/trials (/,$d' out | wc -L)" -le $width ]
+    verdict "the table of sizes fits $width columns"
+done
+
 # ---- the list: combinations, further options of the same names and of others
 sizes() { # WORDS: the sizes that were tuned
     typed ':open mm.py' ":tune $1 --trials 1 --db l.db"

@@ -6,17 +6,14 @@
  * the database and in the kernel, and the same line goes on. Source: interaction 9, 11;
  * auto-scheduler 18.
  */
-#include <float.h>
 #include <math.h>
 
 #include "moonloop/core/json/data.h"
 #include "moonloop/work/fact/fact.h"
 #include "moonloop/work/say.h"
-#include "repl/cmd/options.h"
 #include "repl/cmd/tune_words.h"
 #include "repl/command/command.h"
 #include "repl/out/interrupt.h"
-#include "repl/session/progress.h"
 #include "repl/show/show.h"
 
 /* ---------------------------------------------------------------- the line */
@@ -74,67 +71,69 @@ static void take_shapes(const ml_Words *w, ml_Words *left, ml_Text *shape)
     }
 }
 
-static bool read_ask(ml_Session *ss, const ml_Words *w, ml_TasksAsk *a)
-{
-    const ml_Option OPTIONS[] = {
-        {"--trials", ML_OPTION_WHOLE, &a->trials, 1, ML_TUNE_MAX_TRIALS,
-         "--trials takes a number from 1 to 1000000"},
-        {"--each", ML_OPTION_WHOLE, &a->each, 1, ML_TUNE_MAX_TRIALS,
-         "--each takes a number from 1 to 1000000"},
-        {"--seed", ML_OPTION_WHOLE, &a->seed, 1, 0x1p63, "--seed takes a number from 1"},
-        {"--seconds", ML_OPTION_REAL, &a->seconds, DBL_MIN, DBL_MAX,
-         "--seconds takes a number above 0"},
-        {"--rule", ML_OPTION_TEXT, &a->rule, 0, 0, "--rule takes gradient or round-robin"},
-        {"--with", ML_OPTION_TEXT, &a->with, 0, 0, "--with takes a strategy: :help tune"},
-        {"--model", ML_OPTION_TEXT, &a->model, 0, 0,
-         "--model takes xgb, analytic or random"},
-        {"--space", ML_OPTION_TEXT, &a->space, 0, 0, "--space takes the name of one"},
-        {"--db", ML_OPTION_TEXT, &a->db, 0, 0, "--db takes a file"},
-        {"--fresh", ML_OPTION_FLAG, &a->fresh, 0, 0, NULL},
-    };
-
-    *a = (ml_TasksAsk){.seed = ml_setting_int(&ss->set, ML_SET_seed),
-                       .threads = ml_engine_threads(ml_host_engine(ss->host))};
-    return ml_read_options(ss, w,
-                           ":tune --shape knows --trials, --each, --seconds, --seed, "
-                           "--rule, --with, --model, --space, --fresh and --db",
-                           OPTIONS, ML_COUNT(OPTIONS));
-}
-
 /* ---------------------------------------------------------------- the end of it */
 
-static void add_micro(ml_Text *t, int width, double seconds)
+/* What a table has beside the sizes, and the columns that it takes with them. */
+typedef enum Detail { IN_KERNEL, ALONE_TOO, ALL } Detail;
+static const size_t BESIDE[] = {[IN_KERNEL] = 11, [ALONE_TOO] = 22, [ALL] = 40};
+enum { SHORT = 8 }; /* columns of sizes */
+
+static void add_micro(ml_Text *t, double seconds)
 {
     if (seconds > 0)
-        ml_text_fmt(t, "  %*.4g", width, seconds * 1e6);
+        ml_text_fmt(t, "  %9.4g", seconds * 1e6);
     else
-        ml_text_fmt(t, "  %*s", width, "-");
+        ml_text_fmt(t, "  %9s", "-");
+}
+
+static void add_row(ml_Text *t, const ml_ShapeRow *row, const ml_TaskStatus *task,
+                    size_t width, Detail detail)
+{
+    double s = row->seconds > 0 ? row->seconds : row->best;
+
+    ml_tasks_name(t, row->text, width);
+    if (detail == ALL && s > 0 && task->flop > 0)
+        ml_text_fmt(t, "  %8.1f", task->flop / s * 1e-9);
+    else if (detail == ALL)
+        ml_text_fmt(t, "  %8s", "-");
+    if (detail != IN_KERNEL)
+        add_micro(t, row->best);
+    add_micro(t, row->seconds);
+    if (detail == ALL)
+        ml_text_fmt(t, "  %6lld", (long long)task->done);
+    ml_text_char(t, '\n');
+}
+
+/* width: of the screen; 0: sizes are whole. */
+static void add_table(ml_Tasks *ts, const ml_Shapes *sh, size_t width, ml_Text *t)
+{
+    Detail detail = ALL;
+    size_t longest = strlen("sizes");
+
+    while (width && detail > IN_KERNEL && width < BESIDE[detail] + SHORT)
+        detail--;
+    for (size_t k = 0; k < sh->n; k++)
+        longest = strlen(sh->v[k].text) > longest ? strlen(sh->v[k].text) : longest;
+    if (width && longest + BESIDE[detail] > width)
+        longest = width - BESIDE[detail];
+    ml_tasks_name(t, "sizes", longest);
+    ml_text_fmt(t, "%s%s  %9s%s\n", detail == ALL ? "   GFLOP/s" : "",
+                detail == IN_KERNEL ? "" : "   us alone",
+                detail == IN_KERNEL ? "us" : "in kernel", detail == ALL ? "  trials" : "");
+    for (size_t k = 0; k < sh->n; k++)
+        add_row(t, &sh->v[k], ml_tasks_task(ts, k), longest, detail);
 }
 
 static void tell_table(ml_Session *ss, ml_Tasks *ts, const ml_Shapes *sh)
 {
-    int wide = (int)strlen("sizes");
-    ml_Text t = {0};
+    size_t width = ss->out.folds && !ss->out.sink.out ? (size_t)ss->out.width : 0;
+    ml_Text shown = {0}, raw = {0};
 
-    for (size_t k = 0; k < sh->n; k++)
-        wide = (int)strlen(sh->v[k].text) > wide ? (int)strlen(sh->v[k].text) : wide;
-    ml_text_fmt(&t, "%-*s  %8s  %9s  %9s  %6s\n", wide, "sizes", "GFLOP/s", "us alone",
-                "in kernel", "trials");
-    for (size_t k = 0; k < sh->n; k++) {
-        const ml_TaskStatus *task = ml_tasks_task(ts, k);
-        double s = sh->v[k].seconds > 0 ? sh->v[k].seconds : sh->v[k].best;
-
-        ml_text_fmt(&t, "%-*s", wide, sh->v[k].text);
-        if (s > 0 && task->flop > 0)
-            ml_text_fmt(&t, "  %8.1f", task->flop / s * 1e-9);
-        else
-            ml_text_fmt(&t, "  %8s", "-");
-        add_micro(&t, 9, sh->v[k].best);
-        add_micro(&t, 9, sh->v[k].seconds);
-        ml_text_fmt(&t, "  %6lld\n", (long long)task->done);
-    }
-    ml_page_as(ss, ml_text_z(&t), ml_text_z(&t));
-    ml_text_free(&t);
+    add_table(ts, sh, width, &shown);
+    add_table(ts, sh, 0, &raw);
+    ml_page_as(ss, ml_text_z(&shown), ml_text_z(&raw));
+    ml_text_free(&shown);
+    ml_text_free(&raw);
 }
 
 /* s: as it was when the search ended. */
@@ -145,19 +144,7 @@ static void tell_end(ml_Session *ss, ml_Tasks *ts, const ml_TasksStatus *s,
     ml_Text t = {0};
 
     tell_table(ss, ts, sh);
-    if (state == ML_TASKS_CANCELLED)
-        ml_text_add(&t, "stopped after ");
-    if (s->total)
-        ml_text_trials(&t, s->done, s->total);
-    else
-        ml_text_fmt(&t, "%lld trials", (long long)s->done);
-    ml_text_add(&t, " (");
-    ml_text_duration(&t, s->elapsed);
-    ml_text_char(&t, ')');
-    if (s->before)
-        ml_text_fmt(&t, "; %lld of them earlier", (long long)s->before);
-    if (s->failed)
-        ml_text_fmt(&t, "; %lld failed", (long long)s->failed);
+    ml_tasks_ended(&t, s, state);
     if (state == ML_TASKS_CANCELLED)
         ml_text_add(&t, "; all records are kept, the same line goes on");
     for (size_t k = 0; k < sh->n; k++)
@@ -173,9 +160,7 @@ static void tell_end(ml_Session *ss, ml_Tasks *ts, const ml_TasksStatus *s,
     ml_out_prose(&ss->out, ml_text_z(&t));
     ml_text_free(&t);
     for (size_t k = 0; k < sh->n; k++)
-        if (sh->v[k].refused)
-            ml_err_say(&ss->out, "note: %s: not tuned: %s", sh->v[k].text,
-                       sh->v[k].refused);
+        ml_tasks_refused(ss, sh->v[k].text, sh->v[k].refused);
 }
 
 static void tell_result(ml_Session *ss, ml_Tasks *ts, const ml_TasksStatus *s,
@@ -203,16 +188,6 @@ static void tell_result(ml_Session *ss, ml_Tasks *ts, const ml_TasksStatus *s,
 
 /* ---------------------------------------------------------------- :tune --shape */
 
-static void announce(ml_Session *ss, ml_Tasks *ts, const ml_TasksAsk *a)
-{
-    const ml_Target *target = ml_engine_target(ml_host_engine(ss->host));
-    size_t n = ml_tasks_count(ts);
-
-    ml_err_say(&ss->out, "tune %s for %zu size%s  llvm %s  seed %lld  %u thread%s",
-               ml_schedule_name(ss->focus), n, n == 1 ? "" : "s", ml_target_level(target),
-               (long long)a->seed, a->threads, a->threads == 1 ? "" : "s");
-}
-
 /* Of a search that was stopped, and where a person does not wait for measurements, what is
  * known is put together without any. */
 static bool join(ml_Session *ss, ml_Ctx *cx, ml_TasksState state, ml_Shapes *sh)
@@ -239,13 +214,18 @@ bool ml_tune_shapes(ml_Session *ss, const ml_Words *w)
     ml_Words left;
 
     take_shapes(w, &left, &shape);
-    if (read_ask(ss, &left, &ask))
+    if (ml_tasks_read(ss, &left, ":tune --shape", &ask))
         ts = ml_host_shapes_begin(ss->host, ss->focus, ml_text_z(&shape), &ask, &warning);
     ml_text_free(&shape);
     if (ts) {
+        size_t n = ml_tasks_count(ts);
+
         if (warning)
             ml_tune_warn(ss, warning);
-        announce(ss, ts, &ask);
+        ml_tasks_announce(ss,
+                          ml_format(cx, "%s for %zu size%s", ml_schedule_name(ss->focus), n,
+                                    n == 1 ? "" : "s"),
+                          &ask);
         state = ml_tune_turn(ss, ts, cx, &ask, warning != NULL);
         const ml_TasksStatus end = *ml_tasks_status(ts);
 

@@ -24,10 +24,23 @@ bool ml_best_by(ml_Session *ss, ml_Ctx *cx, ml_Db *db, const ml_DbWorkload *w,
 
 /* :tune --all */
 bool ml_tune_all(ml_Session *ss, const ml_Words *w);
+/* ---- tune_tasks.c: what those two share */
+/* The options of `who`; false: an error was printed. */
+bool ml_tasks_read(ml_Session *ss, const ml_Words *w, const char *who, ml_TasksAsk *a);
+/* "tune WHAT  llvm x86-64-v4  seed 1  2 threads" */
+void ml_tasks_announce(ml_Session *ss, const char *what, const ml_TasksAsk *a);
 /* Turns tasks until the budget is used or the person has it stop, with their board or a line
  * of progress. FAILED: cx's error, or it was printed. */
 ml_TasksState ml_tune_turn(ml_Session *ss, ml_Tasks *ts, ml_Ctx *cx, const ml_TasksAsk *ask,
                            bool warned);
+/* "8 of 8 trials (1.2s); 2 of them earlier; 1 failed" */
+void ml_tasks_ended(ml_Text *t, const ml_TasksStatus *s, ml_TasksState state);
+/* "4.2 ms without 1 task" */
+void ml_tasks_weighted(ml_Text *t, const ml_TasksStatus *s);
+/* Cut, or with blanks behind it. */
+void ml_tasks_name(ml_Text *t, const char *name, size_t width);
+/* A note of one that was not tuned; why NULL: it was. */
+void ml_tasks_refused(ml_Session *ss, const char *name, const char *why);
 
 /* :tune --shape, of the focus */
 bool ml_tune_has_shape(const ml_Words *w);
