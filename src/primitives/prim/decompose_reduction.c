@@ -286,8 +286,10 @@ static const ml_Stmt *update_block(Decompose *d)
         if (!there)
             reads[ub.n_reads++] = b->writes[w];
     }
-    for (size_t r = 0; r < b->n_reads; r++)
-        reads[ub.n_reads++] = b->reads[r];
+    for (size_t r = 0; r < b->n_reads; r++) /* not what the init alone reads */
+        if (!ml_stmt_uses_buffer(b->init, b->reads[r].buffer) ||
+            ml_stmt_uses_buffer(b->body, b->reads[r].buffer))
+            reads[ub.n_reads++] = b->reads[r];
     ub.reads = reads;
     ml_block_keep_said(cx, b, &ub);
     ub.name = ml_format(cx, "%s_update", b->name);
