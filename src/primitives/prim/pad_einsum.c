@@ -72,6 +72,16 @@ static bool is_plain(const ml_Einsum *e, const ml_Expr *at)
     return at->kind == ML_EXPR_INT || ml_einsum_iter(e->block, at) >= 0;
 }
 
+/* Whether padded instances read other elements than there are instances for today. */
+static bool reads_more(const ml_Einsum *e, const ml_Expr *const *idx, size_t rank)
+{
+    for (size_t d = 0; d < rank; d++)
+        for (uint32_t k = 0; k < e->block->n_iters; k++)
+            if (e->changed[k] && ml_expr_uses_var(idx[d], e->block->iters[k].var))
+                return true;
+    return false;
+}
+
 static bool add_side(ml_Einsum *e, const ml_Region *r, bool write)
 {
     const ml_Buffer *buf = r->buffer;
@@ -87,9 +97,12 @@ static bool add_side(ml_Einsum *e, const ml_Region *r, bool write)
         if (!ml_is_int(r->ranges[d].extent, 1) || !is_plain(e, s.idx[d]))
             odd = d;
     }
-    s.stays = odd < buf->rank && !write && is_param(ml_call_func(e->c), buf);
+    bool more = reads_more(e, s.idx, buf->rank);
+
+    s.stays = odd < buf->rank && !write && (!more || is_param(ml_call_func(e->c), buf));
     for (size_t d = 0; d < buf->rank && s.stays; d++)
-        s.stays = ml_is_int(r->ranges[d].extent, 1) && has_room(e, s.idx[d], buf->shape[d]);
+        s.stays = ml_is_int(r->ranges[d].extent, 1) &&
+                  (!more || has_room(e, s.idx[d], buf->shape[d]));
     if (odd < buf->rank && !s.stays)
         return no_einsum(e, "dimension %zu of %s is not indexed by an iter or a constant",
                          odd, ml_shown(e->c->cx, buf));
@@ -525,7 +538,9 @@ const ml_Primitive ml_prim_pad_einsum = {
         "Inputs are copied with zeros beside them, outputs are copied back. Reduce iters "
         "can\n"
         "be padded where the block adds up products. A parameter that is read at other\n"
-        "indices stays, where it has elements for the padded domain.",
+        "indices stays, where it has elements for the padded domain; so does any buffer "
+        "whose\n"
+        "indices have no padded iter.",
     ML_PARAMS(params),
     .result = ML_R_NONE,
     .posts = posts,
