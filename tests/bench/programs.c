@@ -121,6 +121,20 @@ const Program bytes = {
     "decompose_reduction(\"C\", \"k_0\")",
     2};
 
+/* A product of bytes with a sign. */
+const Program chars = {
+    "chars",
+    "A: T.Buffer((512, 512), \"int8\"), B: T.Buffer((512, 512), \"int8\"), "
+    "C: T.Buffer((512, 512), \"int32\")",
+    "    for i, j, k in T.grid(512, 512, 512):\n"
+    "        with T.block(\"C\"):\n"
+    "            vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
+    "            with T.init():\n"
+    "                C[vi, vj] = 0\n"
+    "            C[vi, vj] = C[vi, vj] + T.Cast(\"int32\", A[vi, vk]) * T.Cast(\"int32\", "
+    "B[vk, vj])\n",
+    NULL, 1};
+
 /* A transposed convolution: an image with zeros between its elements. */
 const Program zeros = {
     "zeros",

@@ -18,6 +18,7 @@ extern const Program conv;  /* padding, convolution, bias, maximum: 15 loops */
 extern const Program
     conv8; /* the same of bytes, 30 steps from a tensorized nest: 19 loops */
 extern const Program bytes;  /* product of bytes with packed weights, in tiles: 10 loops */
+extern const Program chars;  /* product of bytes with a sign: 3 loops */
 extern const Program zeros;  /* transposed convolution: 6 loops */
 extern const Program padded; /* convolution of a padded image: 6 loops */
 extern const Program update; /* a block that adds to what it reads: 7 loops */

@@ -566,7 +566,10 @@ static bool add_call(const View *v, int pick, ml_Text *out)
         b = leaf(v);
         for (int k = 0; k < 6 && !b->init; k++)
             b = leaf(v);
-        if (v->loops.n && chance(v, 50))
+        if (b->n_reads && chance(v, 30))
+            ml_text_fmt(out, "lift_factor(\"%s\", %d)", name(v, &b->base),
+                        below(v, (int)b->n_reads));
+        else if (v->loops.n && chance(v, 50))
             ml_text_fmt(out, "skip_padding(\"%s\", \"%s\"%s)", name(v, &b->base),
                         name(v, &loop(v)->base), chance(v, 70) ? ", true" : "");
         else

@@ -79,6 +79,7 @@ local rows = { -- step, "ok" or the code, words of the reason
     { 'merge_reduction("C","R")', "has-init" },
     { 'skip_zeros("R",true)', "no-zeros" },
     { 'skip_padding("R","R/k",true)', "no-zeros" },
+    { 'lift_factor("R",0)', "buffer-not-allocated" },
     { 'blockize("B/i")', "ok" },
     { 'blockize("B/j")', "ok" },
     { 'blockize("R/k")', "not-reduction", "empty domain" },

@@ -20,11 +20,13 @@ static const char program[] =
     "\"float32\"),\n"
     "         P: T.Buffer((4,), \"uint8\"), Q: T.Buffer((16, 4), \"int8\"),\n"
     "         R: T.Buffer((16,), \"int32\"), S: T.Buffer((16,), \"float32\"),\n"
-    "         K: T.Buffer((16,), \"float32\"), n: T.int32):\n"
+    "         K: T.Buffer((16,), \"float32\"), L: T.Buffer((16,), \"int32\"), n: "
+    "T.int32):\n"
     "    D = T.alloc_buffer((16,), \"float32\")\n"
     "    B = T.alloc_buffer((16, 16), \"float32\")\n"
     "    C = T.alloc_buffer((16,), \"float32\")\n"
     "    V = T.alloc_buffer((18,), \"float32\")\n"
+    "    M = T.alloc_buffer((16, 4), \"int8\")\n"
     "    for i, j in T.grid(16, 16):\n"
     "        with T.block(\"B\"):\n"
     "            vi, vj = T.axis.remap(\"SS\", [i, j])\n"
@@ -77,7 +79,17 @@ static const char program[] =
     "        with T.block(\"K\"):\n"
     "            vi, vk = T.axis.remap(\"SR\", [a, b])\n"
     "            K[vi] = K[vi] + T.Select((vi + vk) % 2 == 0, A[0, (vi + vk) // 2], "
-    "T.float32(0)) * T.float32(2)\n";
+    "T.float32(0)) * T.float32(2)\n"
+    "    for a, b in T.grid(16, 4):\n"
+    "        with T.block(\"M\"):\n"
+    "            vi, vk = T.axis.remap(\"SS\", [a, b])\n"
+    "            M[vi, vk] = Q[vi, vk]\n"
+    "    for a, b in T.grid(16, 4):\n"
+    "        with T.block(\"L\"):\n"
+    "            vi, vk = T.axis.remap(\"SR\", [a, b])\n"
+    "            with T.init():\n"
+    "                L[vi] = 0\n"
+    "            L[vi] = L[vi] + T.Cast(\"int32\", M[vi, vk]) * T.Cast(\"int32\", P[vk])\n";
 
 /* One call of each primitive that goes well on the program. */
 static const char *const calls[] = {
@@ -120,6 +132,7 @@ static const char *const calls[] = {
     "merge_reduction(\"S_init\", \"S\")",
     "skip_zeros(\"K\")",
     "skip_padding(\"K\", \"K@1\")",
+    "lift_factor(\"L\", 0)",
     "tensorize(\"x\", \"dot_16x4_vnni\")",
     "specialize(\"n=4\")",
     "annotate(\"C\", \"key\", {1, \"two\", {3, 4}})",
