@@ -17,13 +17,15 @@ local inner = core.load("space/inner")(moon, core, facts)
 -- lie along the lanes.
 local dots = {
     { left = "uint8", right = "int8", sum = "int32", taps = 4, bits = 512, needs = "vnni", name = "dot_16x4_vnni_local",
-        lanes = "dot_16x4_vnni_lanes" },
+        lanes = "dot_16x4_vnni_lanes", sums = "sum_16x4_vnni_local" },
     { left = "uint8", right = "int8", sum = "int32", taps = 4, bits = 256, needs = "avxvnni", name = "dot_8x4_avxvnni_local" },
     { left = "int8", right = "int8", sum = "int32", taps = 4, bits = 512, needs = "vnni", name = "dot_16x4_s8s8_vnni_local",
         lanes = "dot_16x4_s8s8_vnni_lanes", offset = true },
     { left = "bfloat16", right = "bfloat16", sum = "float32", taps = 2, bits = 512, needs = "bf16", name = "dot_16x2_bf16_local",
         lanes = "dot_16x2_bf16_lanes" },
 }
+
+local few_rows = 12 -- so many or fewer: a vector of the right operand is turned or corrected for them alone
 
 -- ---- what is such a product
 
@@ -218,6 +220,52 @@ local function part_steps(n, a, tile, target)
     return { (x + 1) // 2, (x + 3) // 4, x }
 end
 
+-- The sums of the right operand, of which those of the products start (quant.lifted), in the order of the instruction: all
+-- of them, or those of a panel (at: its loop), by way of registers (acc).
+local function schedule_sums(s, f, a, acc, at, threads)
+    local b, place, n = s:get_block(a.sums), {}, 0
+    for k, it in ipairs(f.iters) do
+        if it.kind == "reduce" or a.right.strides[k] then
+            n = n + 1
+            place[k] = n
+        end
+    end
+    local all, loops, order = s:get_loops(b), {}, {}
+    for k, x in pairs(place) do loops[k] = all[#all - n + x] end
+    local jo, jl = table.unpack(s:split(loops[a.v], { auto, a.lanes }))
+    local ko, kl = table.unpack(s:split(loops[a.tap], { auto, a.dot.taps }))
+    for _, k in ipairs(f.spatial) do
+        if loops[k] and k ~= a.v then order[#order + 1] = loops[k] end
+    end
+    if not at then order[#order + 1] = jo end
+    local tasks = #order
+    for _, k in ipairs(f.reduce) do order[#order + 1] = k == a.tap and ko or loops[k] end
+    local first = order[tasks + 1]
+    if at then order[#order + 1] = jo end
+    order[#order + 1] = jl
+    order[#order + 1] = kl
+    s:reorder(table.unpack(order))
+    if not at then
+        s:reverse_compute_at(acc, jo, true)
+        if threads > 1 and a.right.elements >= facts.serial_below then
+            s:parallel(tasks > 1 and s:fuse(table.unpack(order, 1, tasks)) or jo)
+        end
+    end
+    local init = s:decompose_reduction(b, first)
+    s:tensorize(jl, a.dot.sums)
+    if at then s:unroll(jo) end
+    for _, x in ipairs { init, acc } do
+        local l = s:get_loops(x)
+        if at and s:get(l[#l]).extent > a.lanes then
+            local o, i = table.unpack(s:split(l[#l], { auto, a.lanes }))
+            s:unroll(o)
+            s:vectorize(i)
+        else
+            s:vectorize(l[#l])
+        end
+    end
+end
+
 -- how: order ("panels": a panel of the right operand with all rows; "rows": rows outermost,
 -- the right operand copied before; "few rows": turned in registers for a step of the sum;
 -- "parts": a panel for a part of the sum with all rows, whose results wait in the first cache),
@@ -227,8 +275,15 @@ local function scheduled(s, name, f, a, target, threads, how)
     local b = s:get_block(name)
     local acc = not how.consumer and s:cache_write(b, 0, "local")
     local copy, tap_at, lane_at
+    local sums -- what brings those of the right operand out of registers, where they are taken of what the product reads
+    if a.sums and (how.order == "panels" or how.order == "rows") and
+        core.block_body(s, s:get_block(a.sums)).reads[1].buffer == a.right.buffer then
+        sums = s:cache_write(a.sums, 0, "local")
+    elseif a.sums then
+        plain.block(s, a.sums, target, threads)
+    end
     if not a.packed then
-        copy = s:cache_read(b, 1, "global")
+        copy = s:cache_read(b, a.right.buffer, "global", a.sums and not sums and { b } or nil)
         tap_at, lane_at = relay(s, copy, f, a)
         if a.pad then s:compute_inline(a.pad) end
     end
@@ -292,8 +347,13 @@ local function scheduled(s, name, f, a, target, threads, how)
     s:reorder(table.unpack(order))
     local tile_loop = outer[#outer]
 
+    local at = how.order == "panels" and jo
+    if sums and at then
+        s:compute_at(sums, at, true)
+        s:compute_at(a.sums, at, true)
+    end
     if copy then
-        if how.order == "panels" then s:compute_at(copy, jo, true) end
+        if at then s:compute_at(copy, at, true) end
         if direct then s:compute_at(copy, k1, true) end
         if #part > 0 then s:compute_at(copy, part[#part], true) end
         local cl = vectorize_copy(s, copy, a, tap_at, lane_at)
@@ -305,6 +365,7 @@ local function scheduled(s, name, f, a, target, threads, how)
         -- zeros beside the operand are a copy's last part, of its own
         if a.pad then s:annotate(how.order == "rows" and cl[1] or outer[1], "pragma_loop_partition_hint", 1) end
     end
+    if sums then schedule_sums(s, f, a, sums, at, threads) end
     if how.consumer then s:set_scope(b, 0, "local") end
     if acc then facts.stream(s, tile_loop, f, target) end
     -- what waits in memory keeps its loops over rows
@@ -334,7 +395,7 @@ local function orders(f, a, target, threads)
     if not a.packed and a.r and extent_of(f, a.rows) * (tile % 1000) * target.vector_bits // 8 * 3 <= (target.l1 or 0) then
         table.insert(list, 1, "parts")
     end
-    if extent_of(f, a.rows) <= 12 and not a.packed then table.insert(list, 1, "few rows") end
+    if extent_of(f, a.rows) <= few_rows and not a.packed then table.insert(list, 1, "few rows") end
     return list
 end
 
@@ -360,9 +421,23 @@ local function find(s, target)
     return best, f, a
 end
 
+-- The sign of the left operand is left out where the instruction wants none: what that adds to the sums is the same for all
+-- rows, and is taken off once, in place of at each product. The block that adds it up; false: nothing was done.
+function quant.lifted(s, name, f, a)
+    if not a.dot.offset or extent_of(f, a.rows) <= few_rows then return false end
+    return facts.try(s, function(x)
+        local b, made = x:get_block(name), false
+        for _, p in ipairs(x:get_producers(b)) do made = made or core.block_body(x, p).write.buffer == a.left.buffer end
+        if not made then x:cache_read(b, 0, "global") end
+        a.sums = x:get(x:lift_factor(b, 0)).name
+    end) and a.sums
+end
+
 -- The same, made ready in s.
 local function prepare(s, target)
     local best, f, a = find(s, target)
+    local sums = best and quant.lifted(s, best, f, a)
+    if sums then best, f, a = find(s, target) end
     if best and a.ragged then
         if not facts.try(s, function(x) padded(x, best, f, a) end) then return nil end -- of an image, say
         plain.inline(s, {})
@@ -371,6 +446,7 @@ local function prepare(s, target)
         if not a or a.ragged then return nil end
         a.pad = pad_of(s, best, f, a)
     end
+    if a then a.sums = sums end
     return best, f, a
 end
 
@@ -400,7 +476,7 @@ function quant.sketches(list, program, target, threads)
     local consumer = plain.follower(probe, name)
     local rest = {}
     for _, n in ipairs(facts.blocks(probe)) do
-        if n ~= name and n ~= consumer and n ~= a.pad then rest[#rest + 1] = n end
+        if n ~= name and n ~= consumer and n ~= a.pad and n ~= a.sums then rest[#rest + 1] = n end
     end
     for _, order in ipairs(orders(f, a, target, threads)) do
         local before = #list

@@ -182,6 +182,44 @@ static void dot_of_offsets(ml_Text *t, const ml_BuiltIn *in)
     ml_text_add(t, ")\n");
 }
 
+/* The sums of B's rows alone: their products with ones. */
+static void rows_head(ml_Text *t, const char *name, const ml_BuiltIn *in)
+{
+    int n = in->lanes, taps = in->taps;
+
+    ml_text_fmt(t,
+                "    @T.prim_func\n"
+                "    def %s(b: T.handle, c: T.handle):\n"
+                "        B = T.match_buffer(b, (%d, %d), \"%s\", offset_factor=1)\n"
+                "        C = T.match_buffer(c, (%d,), \"%s\", offset_factor=1, "
+                "scope=\"%s\")\n"
+                "        with T.block(\"root\"):\n"
+                "            T.reads(C[0:%d], B[0:%d, 0:%d])\n"
+                "            T.writes(C[0:%d])\n",
+                name, n, taps, in->b, n, in->c, in->c_scope, n, n, taps, n);
+}
+
+static void sum_of_rows(ml_Text *t, const ml_BuiltIn *in)
+{
+    int n = in->lanes;
+
+    begin(t);
+    rows_head(t, "desc", in);
+    ml_text_fmt(t,
+                "            for i, k in T.grid(%d, %d):\n"
+                "                with T.block(\"update\"):\n"
+                "                    vi, vk = T.axis.remap(\"SR\", [i, k])\n"
+                "                    C[vi] = C[vi] + T.Cast(\"%s\", B[vi, vk])\n",
+                n, in->taps, in->c);
+    rows_head(t, "impl", in);
+    ml_text_fmt(t,
+                "            C[0:%d] = T.call_llvm_pure_intrin(\"%sx%d\", \"%s\", C[0:%d], "
+                "T.Broadcast(T.int32(0x01010101), %d), ",
+                n, in->c, n, in->call, n, n);
+    rows_of_b(t, in);
+    ml_text_add(t, ")\n");
+}
+
 /* ARM: operands are vectors of bytes. */
 static void dot_of_vectors(ml_Text *t, const ml_BuiltIn *in)
 {
@@ -369,6 +407,8 @@ static const ml_BuiltIn table[] = {
          "global", "global"),
     ROW_("dot_16x4_s8s8_vnni_local", dot_of_offsets, "int8", "int8", "int32", 16, 4, BUSD,
          "global", "local"),
+    ROW_("sum_16x4_vnni_local", sum_of_rows, "int8", "int8", "int32", 16, 4, BUSD, "global",
+         "local"),
     BYTES_("dot_8x4_s8s8_avxvnniint8", "int8", 8, "llvm.x86.avx2.vpdpbssd.256"),
     X86_("dot_16x2_bf16", "bfloat16", "bfloat16", "float32", 16, 2, BF16, "global"),
     X86_("dot_16x2_bf16_local", "bfloat16", "bfloat16", "float32", 16, 2, BF16, "local"),
