@@ -350,7 +350,7 @@ function conv.sketches(list, program, target, threads)
     local padded = not classes and padding.of(probe, name, f, a.image)
     local ways = ways_of(f, a, target, lanes, depth, padded)
     if #ways == 0 or f.iters[a.v].extent * 2 <= lanes then return end
-    local own, consumer, before = { [name] = true }, plain.follower(probe, name), #list
+    local own, consumer, before = { [name] = true }, image.follower(probe, name, f), #list
     local pads = threads > 1 and padding_of(probe, name, a, lanes)
     -- kind: name and how; more: what differs from the way
     local function sketch(way, text, how)

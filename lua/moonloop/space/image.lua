@@ -62,6 +62,13 @@ function image.anchor(s)
     return best
 end
 
+-- The elementwise block that follows the anchor point by point; nil: none does, or it leaves results out.
+function image.follower(s, name, f)
+    local consumer = plain.follower(s, name)
+    local of = consumer and facts.of(s, s:get_block(consumer))
+    return of and of.points == image.product(f, f.spatial) and consumer or nil
+end
+
 -- Adds what whole(s, consumer) makes of the program: with the elementwise block that follows the
 -- anchor in the tiles; where that is refused, and where there is none, whole(s, nil). The stages
 -- beside them (all but those named in `own`) are blocks by themselves.
@@ -84,21 +91,35 @@ function image.sketch(list, program, name, target, threads, own, consumer, whole
     if consumer and #list == before then facts.sketch(list, program, name, made(nil)) end
 end
 
+-- The period of what is read along each iterator; 1: there is none.
+local function periods(f)
+    local list = {}
+    for k, it in ipairs(f.iters) do
+        list[k] = 1
+        for _, r in ipairs(it.kind == "spatial" and f.reads or {}) do
+            if list[k] == 1 and r.by[k] and r.period[k] then list[k] = r.period[k] end
+        end
+    end
+    return list
+end
+
 -- Parity classes: a sum over an image with zeros between its elements becomes sums over the
--- image itself, one for each remainder of the position, which becomes an iterator of its own. Whether
--- there were zeros.
-function image.split_parity(s, name)
+-- image itself, one for each remainder of the position, which becomes an iterator of its own. whole: results
+-- of a number that is no multiple get others beside them, which nobody copies. Whether there were zeros.
+function image.split_parity(s, name, whole)
     if not facts.try(s, function(x) x:skip_zeros(name) end) then return false end
     local f = facts.of(s, s:get_block(name))
     if not f then return true end
+    local period = periods(f)
+    if whole and facts.try(s, function(x) x:pad_einsum(name, period) end) then plain.inline(s, {}) end
+    f = facts.of(s, s:get_block(name))
     local from, to = {}, {}
     for k, it in ipairs(f.iters) do
-        local name_of, period = "i" .. k, nil
-        for _, r in ipairs(f.reads) do period = period or (r.by[k] and r.period[k]) end
+        local name_of = "i" .. k
         from[k] = name_of
-        if it.kind == "spatial" and period and period > 1 and it.extent % period == 0 then
-            to[#to + 1] = ("%s %% %d"):format(name_of, period)
-            name_of = ("%s // %d"):format(name_of, period)
+        if period[k] > 1 and it.extent % period[k] == 0 then
+            to[#to + 1] = ("%s %% %d"):format(name_of, period[k])
+            name_of = ("%s // %d"):format(name_of, period[k])
         end
         to[#to + 1] = name_of
     end
@@ -112,7 +133,7 @@ end
 function image.prepare(s)
     plain.inline(s, {})
     local name = image.anchor(s)
-    return name, name and image.split_parity(s, name)
+    return name, name and image.split_parity(s, name, true)
 end
 
 return image

@@ -148,7 +148,7 @@ function narrow.sketches(list, program, target, threads)
     local producers = probe:get_producers(probe:get_block(name))
     local producer = #producers == 1 and probe:get(producers[1]).name or nil
     local own, before = { [name] = true, [producer or name] = true }, #list
-    image.sketch(list, program, "lines of the image are vectors", target, threads, own, plain.follower(probe, name),
+    image.sketch(list, program, "lines of the image are vectors", target, threads, own, image.follower(probe, name, f),
         function(s, consumer, others)
             image.prepare(s)
             others()

@@ -11,7 +11,7 @@
 #include "moonloop/core/shown.h"
 #include "moonloop/primitives/rewrite/move.h"
 
-enum { BLOCK, PADDING };
+enum { BLOCK, PADDING, MOST_REMAINDERS = 64 };
 
 static bool no_einsum(const ml_Einsum *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -38,40 +38,6 @@ int ml_einsum_iter(const ml_Block *b, const ml_Expr *e)
     return -1;
 }
 
-static bool is_param(const ml_Func *f, const ml_Buffer *b)
-{
-    for (uint32_t k = 0; k < f->n_params; k++)
-        if (f->params[k].buffer == b)
-            return true;
-    return false;
-}
-
-/* Whether the index stays inside of the dimension over the padded domains. */
-static bool has_room(const ml_Einsum *e, const ml_Expr *at, const ml_Expr *size)
-{
-    ml_Ctx *cx = e->c->cx;
-    const ml_Block *b = e->block;
-    ml_Dom *dom = ML_ARRAY(cx, ml_Dom, b->n_iters + 1u);
-    ml_Subst to = {0};
-    ml_Interval i;
-
-    for (uint32_t k = 0; k < b->n_iters; k++) {
-        const ml_Var *v = ml_var_fresh(cx, b->iters[k].var); /* nothing is known of it */
-
-        ml_subst_var(cx, &to, b->iters[k].var, ml_var(cx, v));
-        dom[k] = (ml_Dom){v, b->iters[k].min, e->extents[k]};
-    }
-    i = ml_relax(e->ar, ml_expr_subst(cx, at, &to), dom, b->n_iters);
-    return !i.nothing && i.min && i.max &&
-           ml_prove_le_expr(e->ar, ml_int(cx, i.min->type, 0), i.min) &&
-           ml_prove_lt_expr(e->ar, i.max, size);
-}
-
-static bool is_plain(const ml_Einsum *e, const ml_Expr *at)
-{
-    return at->kind == ML_EXPR_INT || ml_einsum_iter(e->block, at) >= 0;
-}
-
 /* Whether padded instances read other elements than there are instances for today. */
 static bool reads_more(const ml_Einsum *e, const ml_Expr *const *idx, size_t rank)
 {
@@ -80,6 +46,68 @@ static bool reads_more(const ml_Einsum *e, const ml_Expr *const *idx, size_t ran
             if (e->changed[k] && ml_expr_uses_var(idx[d], e->block->iters[k].var))
                 return true;
     return false;
+}
+
+/* Whether what is loaded at any index stays inside of its shape, under the choices around
+ * it; iters are variables with the padded domains. *bad: a buffer that is left. */
+static bool has_room(ml_Einsum *e, const ml_Expr *x, const ml_Buffer **bad)
+{
+    const ml_EinsumSide *s =
+        x->kind == ML_EXPR_LOAD ? ml_einsum_side(e, x->as.buffer) : NULL;
+    bool choice = ml_is_op(x, ML_OP_IF_THEN_ELSE), ok = true;
+    bool more = s && s->stays && reads_more(e, s->idx, s->old->rank);
+
+    for (size_t d = 0; more && d < s->old->rank; d++) {
+        const ml_Expr *at = x->args[d],
+                      *size = ml_cast(e->c->cx, at->type, s->old->shape[d]);
+        if (!ml_prove_ge(e->ar, at, 0) || !ml_prove_lt_expr(e->ar, at, size)) {
+            *bad = s->old;
+            return false;
+        }
+    }
+    for (size_t k = 0; k < x->n_args && ok; k++) {
+        ml_ArithMark mark = ml_arith_save(e->ar);
+
+        if (choice && k > 0)
+            ml_arith_assume(e->ar, k == 1 ? x->args[0] : ml_not(e->c->cx, x->args[0]));
+        ok = !(x->args[k]->flags & ML_X_HAS_LOAD) || has_room(e, x->args[k], bad);
+        ml_arith_restore(e->ar, mark);
+    }
+    return ok;
+}
+
+/* The same for all instances: by the remainders of the iters, of what they are padded to a
+ * multiple of, from the k-th on; left: so many remainders of all of them may be told apart. */
+static bool all_have_room(ml_Einsum *e, const ml_Expr *x, uint32_t k, int64_t left,
+                          const ml_Buffer **bad)
+{
+    ml_Ctx *cx = e->c->cx;
+    const ml_Iter *it = &e->block->iters[k];
+    const ml_Var *v;
+    int64_t p;
+
+    if (k == e->block->n_iters)
+        return has_room(e, ml_simplify(e->ar, x), bad);
+    if (!ml_expr_uses_var(x, it->var))
+        return all_have_room(e, x, k + 1, left, bad);
+    p = e->c->args[PADDING].value->as.list[k]->as.i;
+    p = p <= left ? p : 1;
+    v = ml_var_fresh(cx, it->var);
+    ml_arith_bind_range(e->ar, v, it->min,
+                        ml_simplify(e->ar, ml_floordiv(cx, e->extents[k],
+                                                       ml_int(cx, it->extent->type, p))));
+    for (int64_t c = 0; c < p; c++) {
+        const ml_Expr *at = ml_add(cx, ml_mul(cx, ml_var(cx, v), ml_int(cx, v->type, p)),
+                                   ml_int(cx, v->type, c));
+        if (!all_have_room(e, ml_expr_subst1(cx, x, it->var, at), k + 1, left / p, bad))
+            return false;
+    }
+    return true;
+}
+
+static bool is_plain(const ml_Einsum *e, const ml_Expr *at)
+{
+    return at->kind == ML_EXPR_INT || ml_einsum_iter(e->block, at) >= 0;
 }
 
 static bool add_side(ml_Einsum *e, const ml_Region *r, bool write)
@@ -97,12 +125,9 @@ static bool add_side(ml_Einsum *e, const ml_Region *r, bool write)
         if (!ml_is_int(r->ranges[d].extent, 1) || !is_plain(e, s.idx[d]))
             odd = d;
     }
-    bool more = reads_more(e, s.idx, buf->rank);
-
-    s.stays = odd < buf->rank && !write && (!more || is_param(ml_call_func(e->c), buf));
+    s.stays = odd < buf->rank && !write;
     for (size_t d = 0; d < buf->rank && s.stays; d++)
-        s.stays = ml_is_int(r->ranges[d].extent, 1) &&
-                  (!more || has_room(e, s.idx[d], buf->shape[d]));
+        s.stays = ml_is_int(r->ranges[d].extent, 1);
     if (odd < buf->rank && !s.stays)
         return no_einsum(e, "dimension %zu of %s is not indexed by an iter or a constant",
                          odd, ml_shown(e->c->cx, buf));
@@ -154,9 +179,12 @@ static bool find_bad(const ml_Expr *x, void *user)
     return !l->bad;
 }
 
-static bool check_store(const ml_Einsum *e, const ml_Stmt *s)
+static bool check_store(ml_Einsum *e, const ml_Stmt *s)
 {
+    ml_Ctx *cx = e->c->cx;
     Loads l = {e, NULL};
+    const ml_Buffer *bad = NULL;
+    bool any = false; /* read as it lies */
 
     if (s->kind == ML_STMT_SEQ) {
         for (uint32_t k = 0; k < ml_as_seq(s)->n; k++)
@@ -172,14 +200,23 @@ static bool check_store(const ml_Einsum *e, const ml_Stmt *s)
     if (!is_at(to, st->indices))
         return no_einsum(e, "it stores to %s elsewhere", ml_shown(e->c->cx, st->buffer));
     ml_expr_visit(st->value, find_bad, &l);
-    return !l.bad ||
-           no_einsum(e, "what it stores to %s is more than arithmetic of its elements",
-                     ml_shown(e->c->cx, st->buffer));
+    if (l.bad)
+        return no_einsum(e, "what it stores to %s is more than arithmetic of its elements",
+                         ml_shown(cx, st->buffer));
+    for (size_t k = 0; k < e->sides.n; k++)
+        any |= e->sides.v[k].stays;
+    return !any || all_have_room(e, st->value, 0, MOST_REMAINDERS, &bad) ||
+           no_einsum(e,
+                     "%s is not indexed by iters and constants alone, and has no elements "
+                     "for the padded domain",
+                     ml_shown(cx, bad));
 }
 
 static bool check_form(ml_Einsum *e)
 {
     const ml_Block *b = e->block;
+    ml_ArithMark mark = ml_arith_save(e->ar);
+    bool ok;
 
     if (b->n_allocs || b->n_matches)
         return no_einsum(e, "it has buffers of its own");
@@ -191,7 +228,9 @@ static bool check_form(ml_Einsum *e)
     for (uint32_t k = 0; k < b->n_writes; k++)
         if (!add_side(e, &b->writes[k], true))
             return false;
-    return check_store(e, b->body) && (!b->init || check_store(e, b->init));
+    ok = check_store(e, b->body) && (!b->init || check_store(e, b->init));
+    ml_arith_restore(e->ar, mark);
+    return ok;
 }
 
 /* ---- the iters */
@@ -522,6 +561,8 @@ static const ml_Post posts[] = {
     {ML_SOUND, ML_BLOCK_OF, ml_check_stays_declared, NULL},
     /* A copy behind the loops ends what each iteration had of its own. */
     {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
+    /* What stays is read by more instances. */
+    {ML_SOUND, ML_BLOCK_OF, ml_check_produced, NULL},
     {0},
 };
 
@@ -537,10 +578,8 @@ const ml_Primitive ml_prim_pad_einsum = {
     .help =
         "Inputs are copied with zeros beside them, outputs are copied back. Reduce iters "
         "can\n"
-        "be padded where the block adds up products. A parameter that is read at other\n"
-        "indices stays, where it has elements for the padded domain; so does any buffer "
-        "whose\n"
-        "indices have no padded iter.",
+        "be padded where the block adds up products. A buffer that is read at other\n"
+        "indices stays, where it has elements for the padded domain.",
     ML_PARAMS(params),
     .result = ML_R_NONE,
     .posts = posts,
@@ -550,5 +589,5 @@ const ml_Primitive ml_prim_pad_einsum = {
                                ML_E_LOOP_ANNOTATED, ML_E_LOOP_STEP, ML_E_NOT_ONLY_CHILD,
                                ML_E_LOOP_DEPENDENT, ML_E_NOT_AFFINE, ML_E_NOT_SCHEDULABLE,
                                ML_E_WOULD_RACE, ML_E_REGION_UNDECLARED, ML_E_USED_ELSEWHERE,
-                               ML_E_PADDING_USED, ML_E_OK},
+                               ML_E_PADDING_USED, ML_E_NOT_REGION_COVERED, ML_E_OK},
 };
