@@ -231,9 +231,20 @@ function registry.postprocess(s, posts)
     return true
 end
 
+-- The names of postprocessors; nil: some are a person's own, of which nobody knows what they do.
+local function names_of(posts)
+    local names = {}
+    for k, post in ipairs(posts) do
+        if post.user then return nil end
+        names[k] = post.name
+    end
+    return names
+end
+
 local function add(list, program, schedules, posts, mutators, name)
     for k, s in ipairs(schedules) do
         local x = { name = ("%s %d"):format(name, k), schedule = s, posts = posts, mutators = mutators }
+        x.post_names = names_of(posts)
         if #posts > 0 then
             x.post = function(candidate)
                 local ok, who, why = registry.postprocess(candidate, posts)

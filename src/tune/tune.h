@@ -20,6 +20,10 @@
 typedef struct ml_Sketch {
     const char *name;
     ml_Trace trace;
+    /* What the space does behind the decisions, by the names of its postprocessors: what they
+     * make of candidates is known by forms. NULL: nobody knows what it does. */
+    const char *const *posts;
+    size_t n_posts;
 } ml_Sketch;
 
 enum {

@@ -17,7 +17,8 @@ static const char code[] =
     "  local text = moon.schedule(p):script()\n"
     "  local space = of == 'rules' and rules or moon.space\n"
     "  for _, k in ipairs(space.sketches(p)) do\n"
-    "    out[#out + 1] = {id .. ' ' .. k.name, text, k.schedule:trace():json()}\n"
+    "    out[#out + 1] = {id .. ' ' .. k.name, text, k.schedule:trace():json(), k.post,\n"
+    "      k.post and table.concat(k.post_names, ' ')}\n"
     "  end\n"
     "end\n"
     "for name in sets:gmatch('%S+') do\n"
@@ -80,11 +81,37 @@ OneSketch sketch_open(Sketches *v, size_t k)
 
     check(p.mod != NULL, "a program that is not read");
     check(ml_trace_from_json(s.cx, ml_str(text[2]), &s.trace), "a trace that is not read");
+    s.L = v->L;
+    s.k = k;
+    lua_rawgeti(v->L, 1, (lua_Integer)k + 1);
+    lua_rawgeti(v->L, -1, 5);
+    for (const char *z = lua_tostring(v->L, -1); z && *z; s.n_posts++) {
+        size_t n = strcspn(z, " ");
+
+        s.posts[s.n_posts] = ml_strdup(s.cx, (ml_Str){z, n});
+        z += n + (z[n] == ' ');
+    }
+    lua_pop(v->L, 2);
     s.start = ml_schedule_new(
         s.cx, p.mod,
         &(ml_ScheduleOpts){.func = p.mod->funcs[0]->name, .render = ML_RENDER_NONE}, NULL);
     check(s.start != NULL, "no schedule");
     return s;
+}
+
+bool sketch_post(ml_Schedule *s, void *user)
+{
+    const OneSketch *of = user;
+    lua_State *L = of->L;
+
+    lua_rawgeti(L, 1, (lua_Integer)of->k + 1);
+    lua_rawgeti(L, -1, 4);
+    ml_lua_push_schedule(L, ml_schedule_ref(s));
+    bool ok = lua_pcall(L, 1, 1, 0) == LUA_OK && lua_toboolean(L, -1);
+
+    lua_settop(L, 1);
+    lua_gc(L, LUA_GCSTEP, 100);
+    return ok;
 }
 
 void sketch_close(OneSketch *s)

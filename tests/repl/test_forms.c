@@ -1,7 +1,7 @@
 /*
  * test_forms - rows of features from closed forms are those of the programs that are really
  * replayed: for the sketches that the families of lua/moonloop/space give, on random
- * decisions. ML_FORMS_TELL=1 prints what each sketch came to; ML_FORMS_SETS are other sets, with
+ * decisions; of sketches that rules make, those of the programs after the postprocessors. ML_FORMS_TELL=1 prints what each sketch came to; ML_FORMS_SETS are other sets, with
  * ML_FORMS_N candidates of each sketch.
  */
 #include "sketches.h"
@@ -29,8 +29,19 @@ typedef struct Sum {
     int64_t sketches, without_forms, mismatched, by_forms, by_replay;
 } Sum;
 
+/* Numbers of a candidate, for a message. */
+static const char *numbers_text(const int64_t *d, uint32_t n)
+{
+    static char text[512];
+    size_t at = 0;
+
+    for (uint32_t k = 0; k < n && at + 24 < sizeof text; k++)
+        at += (size_t)snprintf(text + at, sizeof text - at, " %lld", (long long)d[k]);
+    return text;
+}
+
 static void compare_rows(const OneSketch *s, const ml_FormBatch *b, size_t k,
-                         const double *real, int n)
+                         const double *real, int n, const char *d)
 {
     size_t rows = b->begin[k + 1] - b->begin[k];
 
@@ -40,8 +51,8 @@ static void compare_rows(const OneSketch *s, const ml_FormBatch *b, size_t k,
         double have = (double)b->rows[b->begin[k] * (size_t)ML_FEATURES + m];
 
         if (fabs(have - real[m]) > 1e-6 * (1 + fabs(real[m])))
-            fail_msg("%s: feature %zu of row %zu is %g, really %g", s->name,
-                     m % ML_FEATURES, m / ML_FEATURES, have, real[m]);
+            fail_msg("%s: feature %zu of row %zu is %g, really %g, at%s", s->name,
+                     m % ML_FEATURES, m / ML_FEATURES, have, real[m], d);
     }
 }
 
@@ -50,6 +61,7 @@ static void check_sketch(OneSketch *s, size_t n, Sum *sum)
 {
     ml_SketchForms *f =
         ml_sketch_forms_new(s->start, &s->trace, &target, &(ml_FormLimits){.body = 0});
+    const ml_FormPost post = {s->posts, s->n_posts, sketch_post, s};
     uint32_t numbers = ml_sketch_forms_numbers(f);
     int64_t *d = calloc((n + 1) * (numbers + 1u), sizeof *d);
     double *real = malloc((size_t)ML_MAX_ROWS * ML_FEATURES * sizeof *real);
@@ -59,10 +71,13 @@ static void check_sketch(OneSketch *s, size_t n, Sum *sum)
 
     uint32_t state = 1;
 
+    if (s->n_posts > 0 && !ml_sketch_forms_post(f, &post))
+        fail_msg("%s: a postprocessor without forms", s->name);
     drawn = ml_sketch_forms_draw(f, &state, n, d);
     ml_sketch_forms_rows(f, d, drawn, &b);
     for (size_t k = 0; k < drawn; k++)
-        compare_rows(s, &b, k, real, ml_sketch_real_rows(f, d + k * numbers, real));
+        compare_rows(s, &b, k, real, ml_sketch_real_rows(f, d + k * numbers, real),
+                     numbers_text(d + k * numbers, numbers));
     sum->sketches++;
     sum->without_forms += st->why != NULL && st->mismatches == 0;
     sum->mismatched += st->mismatches > 0;
@@ -113,9 +128,27 @@ static void forms_are_what_replays_give(void **state)
     }
 }
 
+/* Programs after the postprocessors, for sketches that rules make: what a postprocessor chooses
+ * by numbers makes no variant for each. */
+static void forms_go_on_through_postprocessors(void **state)
+{
+    Sum sum = {0};
+
+    (void)state;
+    check_sets("rules:GMM-2", getenv("ML_QUICK") ? 60 : 300, &sum);
+    assert_int_equal(sum.mismatched + sum.without_forms, 0);
+    assert_true(sum.by_forms > 3 * sum.by_replay);
+    check_sets("rules:C2D-2 rules:DEP-0 rules:NRM-2 rules:SFM-2",
+               getenv("ML_QUICK") ? 20 : 100, &sum);
+    assert_int_equal(sum.mismatched, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms_are_what_replays_give)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forms_are_what_replays_give),
+        cmocka_unit_test(forms_go_on_through_postprocessors),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,6 +202,12 @@ static ml_Sum digit_of(ml_Nest *n, const ml_Sum *a, ml_Num lo, ml_Num ext)
     return divide(n, &x, ext, &high, &low) ? low : not_affine(n, a, NULL);
 }
 
+/* Whether digits may be one. */
+static bool is_joined(const ml_Nest *n, const ml_Term *a, const ml_Term *b)
+{
+    return a->axis == b->axis && !n->axes.v[a->axis].parts;
+}
+
 /* Digits of one loop that lie side by side are one. */
 static ml_Sum joined(ml_Nest *n, const ml_Sum *a)
 {
@@ -211,7 +217,7 @@ static ml_Sum joined(ml_Nest *n, const ml_Sum *a)
 
     for (uint32_t k = 0; k < a->n; k++)
         for (uint32_t m = 0; m < k; m++)
-            several |= a->v[k].axis == a->v[m].axis;
+            several |= is_joined(n, &a->v[k], &a->v[m]);
     if (!several)
         return *a;
     for (uint32_t k = 0; k < a->n; k++)
@@ -220,7 +226,7 @@ static ml_Sum joined(ml_Nest *n, const ml_Sum *a)
         bool alone = true;
 
         for (size_t m = 0; m < t.n; m++)
-            alone &= m == k || t.v[m].axis != t.v[k].axis;
+            alone &= m == k || !is_joined(n, &t.v[m], &t.v[k]);
         if (!alone && ml_form_holds(f, ml_form_eq(f, t.v[k].ext, ml_form_const(f, 1))))
             t.v[k--] = t.v[--t.n];
     }
@@ -228,7 +234,7 @@ static ml_Sum joined(ml_Nest *n, const ml_Sum *a)
         for (size_t m = 0; m < t.n; m++) {
             ml_Term *hi = &t.v[k], *lo = &t.v[m];
 
-            if (k == m || hi->axis != lo->axis ||
+            if (k == m || !is_joined(n, hi, lo) ||
                 !ml_form_holds(f, ml_form_eq(f, hi->lo, ml_form_mul(f, lo->lo, lo->ext))) ||
                 !ml_form_holds(f,
                                ml_form_eq(f, hi->coef, ml_form_mul(f, lo->coef, lo->ext))))

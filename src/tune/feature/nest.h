@@ -29,6 +29,7 @@ typedef struct ml_NestAxis {
     uint8_t kind;   /* an ml_IterKind or ml_ForKind */
     uint8_t thread; /* of a loop that is one: 1 + its place among blockIdx.x to vthread */
     bool annotated;
+    bool parts; /* of a loop: its digits may have one value each, and are not joined */
     ml_Num extent;
     ml_Num unroll; /* pragma_auto_unroll_max_step, 0: none */
     ml_Sum value;  /* of an iter: its binding, over axes */
@@ -64,10 +65,11 @@ typedef struct ml_NestBlock {
     ml_Uid uid;
     const char *name;
     uint32_t n_iters;
-    uint32_t *iters;    /* axes */
-    double beside;      /* instances over the iters that are no axes; 0: all are */
-    bool plain;         /* iters from 0 on, nothing in it but stores: can be moved */
-    bool guarded;       /* has a predicate */
+    uint32_t *iters; /* axes */
+    double beside;   /* instances over the iters that are no axes; 0: all are */
+    bool plain;      /* iters from 0 on, nothing in it but stores: can be moved */
+    bool guarded;    /* has a predicate */
+    const ml_Value *annotations; /* dict or NULL */
     ml_NestStore *init; /* of the first store below, where it is an init; or NULL */
 } ml_NestBlock;
 

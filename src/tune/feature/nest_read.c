@@ -365,7 +365,8 @@ static void walk_block(Read *r, ml_NestNode *up, uint32_t depth, const ml_Block 
                          .name = b->name,
                          .iters = ML_ARRAY(r->n->cx, uint32_t, b->n_iters + 1),
                          .plain = b->n_allocs == 0 && b->n_matches == 0,
-                         .guarded = !ml_is_true(b->predicate)};
+                         .guarded = !ml_is_true(b->predicate),
+                         .annotations = b->annotations};
     node->kind = ML_NEST_BLOCK;
     node->block = nb;
     for (uint32_t k = 0; k < b->n_iters; k++)

@@ -75,6 +75,15 @@ static bool is_outside(const Place *p, uint32_t axis)
     return false;
 }
 
+/* Whether it is there by its forms, without a question. */
+static bool is_term_of(const ml_Term *x, const ml_Sum *b)
+{
+    for (uint32_t m = 0; m < b->n; m++)
+        if (memcmp(x, &b->v[m], sizeof *x) == 0)
+            return true;
+    return false;
+}
+
 /* Each part of a that the loops outside move is one of b, too. */
 static bool same_outside(const Place *p, const ml_Sum *a, const ml_Sum *b)
 {
@@ -84,7 +93,7 @@ static bool same_outside(const Place *p, const ml_Sum *a, const ml_Sum *b)
         const ml_Term *x = &a->v[k];
         bool found = false;
 
-        if (!is_outside(p, x->axis))
+        if (!is_outside(p, x->axis) || is_term_of(x, b))
             continue;
         for (uint32_t m = 0; m < b->n && !found; m++) {
             const ml_Term *y = &b->v[m];

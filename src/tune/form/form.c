@@ -233,6 +233,15 @@ static void bound(ml_FormNode *n, const ml_FormNode *a, const ml_FormNode *b,
 
 /* ---- folding */
 
+/* Whether a is -1 * b. */
+static bool is_minus(const ml_Forms *f, ml_Num a, ml_Num b)
+{
+    const ml_FormNode *x = &f->nodes.v[a];
+
+    return x->op == ML_FORM_MUL && ((x->a == b && ml_form_is(f, x->b, -1)) ||
+                                    (x->b == b && ml_form_is(f, x->a, -1)));
+}
+
 /* What op gives for sure, in *out. */
 static bool known(ml_Forms *f, ml_FormOp op, ml_Num a, ml_Num b, ml_Num c, ml_Num *out)
 {
@@ -240,6 +249,10 @@ static bool known(ml_Forms *f, ml_FormOp op, ml_Num a, ml_Num b, ml_Num c, ml_Nu
 
     switch (op) {
     case ML_FORM_ADD:
+        if (is_minus(f, a, b) || is_minus(f, b, a)) {
+            *out = ml_form_const(f, 0);
+            return true;
+        }
         *out = ml_form_is(f, a, 0) ? b : a;
         return ml_form_is(f, a, 0) || ml_form_is(f, b, 0);
     case ML_FORM_SUB:

@@ -36,7 +36,9 @@ static const char *text_of(ml_Ctx *cx, const Sketch *sk, const int64_t *d)
 static bool add_sketch(ml_Tuner *t, const char *json, uint32_t of, Candidate *out)
 {
     Sketch *to = &t->sketches[t->n_sketches];
-    ml_Sketch from = {.name = t->sketches[of].name};
+    ml_Sketch from = {.name = t->sketches[of].name,
+                      .posts = t->sketches[of].posts,
+                      .n_posts = t->sketches[of].n_posts};
 
     if (t->n_sketches == t->most_sketches)
         return false;

@@ -92,6 +92,12 @@ bool ml_sketch_take(ml_Tuner *t, ml_Ctx *in, const ml_Sketch *from, Sketch *to)
     if (!ok)
         return false;
     to->name = ml_strdup(t->keep, ml_str(from->name ? from->name : ""));
+    const char **posts = ML_ARRAY(t->keep, const char *, from->n_posts + 1);
+
+    for (size_t k = 0; k < from->n_posts; k++)
+        posts[k] = ml_strdup(t->keep, ml_str(from->posts[k]));
+    to->posts = from->posts ? posts : NULL;
+    to->n_posts = from->n_posts;
     to->signature = signature_of(t->keep, &to->trace);
     to->s = ML_ARRAY(t->keep, Sampling, to->trace.n + 1);
     for (size_t k = 0; k < to->trace.n; k++) {

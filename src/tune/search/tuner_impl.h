@@ -35,6 +35,8 @@ typedef struct Sketch {
     ml_Trace trace;        /* in base */
     const char *signature; /* its JSON without decisions */
     size_t space;          /* its number in the space: of the one that it was made from */
+    const char *const *posts; /* as of ml_Sketch */
+    size_t n_posts;
     uint32_t n_samplings, n_numbers;
     Sampling *s;
     int64_t *first; /* the decisions it came with; NULL: none */

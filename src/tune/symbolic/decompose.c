@@ -70,14 +70,11 @@ static void rename_axis(Sym *s, const ml_NestBlock *b, uint32_t from, uint32_t t
     }
 }
 
-bool ml_sym_decompose_reduction(Sym *s)
+bool ml_sym_decompose(Sym *s, ml_NestNode *block, ml_NestNode *loop, ml_NestNode **out)
 {
-    ml_NestNode *block, *loop, *init, *top;
+    ml_NestNode *init, *top;
     uint32_t inside[64];
     size_t n = 0;
-
-    if (!ml_sym_block(s, 0, &block) || !ml_sym_loop(s, 1, &loop))
-        return false;
     ml_NestBlock *b = block->block;
 
     if (!b->plain || b->init == NULL || !ml_sym_is_above(loop, block))
@@ -111,6 +108,17 @@ bool ml_sym_decompose_reduction(Sym *s)
     ml_sym_remove(block->kids.v[0]); /* an init is read first */
     b->init = NULL;
     b->name = ml_format(s->cx, "%s_update", b->name);
+    *out = init;
+    return true;
+}
+
+bool ml_sym_decompose_reduction(Sym *s)
+{
+    ml_NestNode *block, *loop, *init;
+
+    if (!ml_sym_block(s, 0, &block) || !ml_sym_loop(s, 1, &loop) ||
+        !ml_sym_decompose(s, block, loop, &init))
+        return false;
     ml_sym_out_block(s, 0, init);
     return true;
 }

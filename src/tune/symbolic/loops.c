@@ -84,7 +84,7 @@ static void put_below(Sym *s, ml_NestNode *node, uint32_t axis, const ml_Sum *va
         put_below(s, node->kids.v[k], axis, value);
 }
 
-static void substitute(Sym *s, uint32_t axis, const ml_Sum *value)
+void ml_sym_substitute(Sym *s, uint32_t axis, const ml_Sum *value)
 {
     for (size_t k = 0; k < s->n.axes.n; k++)
         if (s->n.axes.v[k].iter)
@@ -112,30 +112,16 @@ static bool is_tile(const Sym *s, const ml_Num *v, size_t n, ml_Num extent)
     return false;
 }
 
-bool ml_sym_split(Sym *s)
+bool ml_sym_split_loop(Sym *s, ml_NestNode *loop, ml_Num *factors, size_t n, size_t open,
+                       bool no_guard, uint32_t *axes)
 {
     ml_Forms *f = s->f;
-    const ml_TVArg *given = &s->args[1];
-    ml_NestNode *loop, *node;
-    ml_Num factors[16], product = ml_form_const(f, 1), zero = ml_form_const(f, 0), exact;
-    size_t n = given->n, open = n;
-
-    if (!ml_sym_loop(s, 0, &loop))
-        return false;
-    if (n == 0 || n > ML_COUNT(factors))
-        return ml_sym_no(s, "that many factors");
+    ml_NestNode *node;
+    ml_Num product = ml_form_const(f, 1), zero = ml_form_const(f, 0), exact;
     ml_Num extent = s->n.axes.v[loop->axis].extent;
 
-    for (size_t k = 0; k < n; k++) {
-        if (given->v[k].kind == ML_TV_NONE ||
-            (given->v[k].kind == ML_TV_VAR && s->vars[given->v[k].var].kind == ML_H_NONE)) {
-            open = k;
-            continue;
-        }
-        if (!ml_sym_num(s, &given->v[k], &factors[k]))
-            return false;
-        product = ml_form_mul(f, product, factors[k]);
-    }
+    for (size_t k = 0; k < n; k++)
+        product = k == open ? product : ml_form_mul(f, product, factors[k]);
     if (open < n) {
         factors[open] = ml_form_ceildiv(f, extent, product);
         exact = ml_form_eq(f, ml_form_mod(f, extent, product), zero);
@@ -149,7 +135,7 @@ bool ml_sym_split(Sym *s)
 
     ml_Sum value = ml_sum_const(&s->n, 0);
     ml_Num times = ml_form_const(f, 1);
-    uint32_t axes[16], old = loop->axis;
+    uint32_t old = loop->axis;
 
     for (size_t k = n; k-- > 0;) {
         axes[k] = ml_sym_new_loop(s, factors[k]);
@@ -158,7 +144,7 @@ bool ml_sym_split(Sym *s)
         value = ml_sum_add(&s->n, &value, &part, times);
         times = ml_form_mul(f, times, factors[k]);
     }
-    substitute(s, old, &value);
+    ml_sym_substitute(s, old, &value);
     loop->axis = axes[0];
     node = loop;
     for (size_t k = 1; k < n; k++) { /* the body moves inwards */
@@ -176,8 +162,32 @@ bool ml_sym_split(Sym *s)
         ml_sym_insert(s, node, 0, in);
         node = in;
     }
-    if (guarded && !ml_sym_flag(s, 3, false))
+    if (guarded && !no_guard)
         guard_below(loop);
+    return true;
+}
+
+bool ml_sym_split(Sym *s)
+{
+    const ml_TVArg *given = &s->args[1];
+    ml_NestNode *loop;
+    ml_Num factors[ML_SYM_FACTORS];
+    uint32_t axes[ML_SYM_FACTORS];
+    size_t n = given->n, open = n;
+
+    if (!ml_sym_loop(s, 0, &loop))
+        return false;
+    if (n == 0 || n > ML_COUNT(factors))
+        return ml_sym_no(s, "that many factors");
+    for (size_t k = 0; k < n; k++) {
+        if (given->v[k].kind == ML_TV_NONE ||
+            (given->v[k].kind == ML_TV_VAR && s->vars[given->v[k].var].kind == ML_H_NONE))
+            open = k;
+        else if (!ml_sym_num(s, &given->v[k], &factors[k]))
+            return false;
+    }
+    if (!ml_sym_split_loop(s, loop, factors, n, open, ml_sym_flag(s, 3, false), axes))
+        return false;
     for (size_t k = 0; k < n; k++)
         ml_sym_out_loop(s, k, axes[k]);
     return true;
@@ -202,15 +212,11 @@ static bool loops_at(Sym *s, size_t param, ml_NestNode **v, size_t cap, size_t *
     return true;
 }
 
-bool ml_sym_fuse(Sym *s)
+bool ml_sym_fuse_loops(Sym *s, ml_NestNode *const *v, size_t n)
 {
     ml_Forms *f = s->f;
-    ml_NestNode *v[32];
-    size_t n;
     ml_Num below = ml_form_const(f, 1), product = below;
 
-    if (!loops_at(s, 0, v, ML_COUNT(v), &n))
-        return false;
     for (size_t k = 0; k < n; k++) {
         if (k > 0 && (v[k]->parent != v[k - 1] || v[k - 1]->kids.n != 1))
             return ml_sym_no(s, "loops that are not one inside the other");
@@ -225,7 +231,7 @@ bool ml_sym_fuse(Sym *s)
         *t = (ml_Term){fused, below, extent, ml_form_const(f, 1)};
         ml_Sum part = {.ok = true, .base = ml_form_const(f, 0), .n = 1, .v = t};
 
-        substitute(s, v[k]->axis, &part);
+        ml_sym_substitute(s, v[k]->axis, &part);
         below = ml_form_mul(f, below, extent);
     }
     v[0]->axis = fused;
@@ -234,7 +240,17 @@ bool ml_sym_fuse(Sym *s)
     v[0]->kids.cap = v[n - 1]->kids.cap;
     for (size_t k = 0; k < v[0]->kids.n; k++)
         v[0]->kids.v[k]->parent = v[0];
-    ml_sym_out_loop(s, 0, fused);
+    return true;
+}
+
+bool ml_sym_fuse(Sym *s)
+{
+    ml_NestNode *v[32];
+    size_t n;
+
+    if (!loops_at(s, 0, v, ML_COUNT(v), &n) || !ml_sym_fuse_loops(s, v, n))
+        return false;
+    ml_sym_out_loop(s, 0, v[0]->axis);
     return true;
 }
 
@@ -308,7 +324,7 @@ bool ml_sym_annotate(Sym *s)
     ml_NestNode *loop;
 
     if (a->n == 1 && a->v->kind == ML_TV_VAR && s->vars[a->v->var].kind == ML_H_BLOCK)
-        return true; /* features do not look at those */
+        return ml_sym_say(s, s->vars[a->v->var].block);
     if (ml_streq(s->in->prim->name, "unannotate"))
         return ml_sym_no(s, "of a loop");
     if (!ml_sym_loop(s, 0, &loop))

@@ -482,7 +482,7 @@ bool ml_sym_get_consumers(Sym *s)
 }
 
 /* No sum below is moved by the loop. */
-static bool is_spatial(const Sym *s, const ml_NestNode *node, uint32_t loop)
+bool ml_sym_is_spatial(const Sym *s, const ml_NestNode *node, uint32_t loop)
 {
     for (uint32_t k = 0; node->kind == ML_NEST_BLOCK && k < node->block->n_iters; k++) {
         const ml_NestAxis *a = &s->n.axes.v[node->block->iters[k]];
@@ -491,7 +491,7 @@ static bool is_spatial(const Sym *s, const ml_NestNode *node, uint32_t loop)
             return false;
     }
     for (size_t k = 0; k < node->kids.n; k++)
-        if (!is_spatial(s, node->kids.v[k], loop))
+        if (!ml_sym_is_spatial(s, node->kids.v[k], loop))
             return false;
     return true;
 }
@@ -517,41 +517,49 @@ static void look_above(Offer *o, const Move *m)
             if (!ml_sym_is_above(node, m->consumers.v[c]))
                 return;
         o->loops[o->n] = all[o->n];
-        o->spatial[o->n] = is_spatial(m->s, node, all[o->n]);
+        o->spatial[o->n] = ml_sym_is_spatial(m->s, node, all[o->n]);
         if (o->spatial[o->n])
             o->last = o->n + 1;
     }
 }
 
-static bool runs(const Offer *o, size_t k) /* more than once */
+static ml_Num runs(const Offer *o, size_t k) /* more than once */
 {
     ml_Forms *f = o->s->f;
-    ml_Num extent = o->s->n.axes.v[o->loops[k]].extent;
 
-    return !ml_form_holds(f, ml_form_eq(f, extent, ml_form_const(f, 1)));
+    return ml_form_lt(f, ml_form_const(f, 1), o->s->n.axes.v[o->loops[k]].extent);
 }
 
-/* As the primitive, but that nobody tries whether the block can be moved there: that shows when
- * the variant is compared. */
-static bool is_offered(const Offer *o, size_t k)
+/* The place of a number: of those that are offered the nearest that is not further in. As the
+ * primitive, but that nobody tries whether the block can be moved there: that shows when the
+ * variant is compared. */
+static ml_Num place_of(const Offer *o, ml_Num x)
 {
-    bool reduced = false;
+    ml_Forms *f = o->s->f;
+    ml_Num zero = ml_form_const(f, 0), one = ml_form_const(f, 1), reduced = zero,
+           bad = zero;
+    ml_Num place = ml_form_min(f, x, one); /* inlined, or where it stands */
 
-    if (!runs(o, k) || (!o->spatial[k] && k >= o->last))
-        return false;
-    for (size_t j = 0; j < k; j++) {
-        if (o->spatial[j] && (!reduced || !runs(o, j)))
-            continue;
-        if (o->spatial[j])
-            return false;
-        reduced = reduced || runs(o, j);
+    for (size_t k = 0; k < o->n; k++) {
+        ml_Num at = ml_form_const(f, (double)k - ML_SYM_PLACE), more = runs(o, k);
+        ml_Num no = o->spatial[k] ? ml_form_max(f, bad, reduced) : bad;
+        ml_Num yes =
+            ml_form_mul(f, ml_form_le(f, at, x), ml_form_mul(f, more, ml_form_not(f, no)));
+
+        if (o->spatial[k] || k < o->last)
+            place = ml_form_select(f, yes, at, place);
+        if (o->spatial[k])
+            bad = ml_form_max(f, bad, ml_form_mul(f, reduced, more));
+        else
+            reduced = ml_form_max(f, reduced, more);
     }
-    return !(reduced && o->spatial[k]);
+    return place;
 }
 
-/* Of the places that are offered the nearest that is not further in; each is a variant. */
+/* Each place is a variant. */
 bool ml_sym_sample_compute_location(Sym *s)
 {
+    ml_Forms *f = s->f;
     Move m = {0};
     Offer o;
 
@@ -559,19 +567,15 @@ bool ml_sym_sample_compute_location(Sym *s)
         return false;
     look_above(&o, &m);
     ml_push(s->cx, &s->places, o.n + 1);
-    ml_Num x = ml_form_input(s->f, s->at, 0, HUGE_VAL);
+    ml_Num place = place_of(&o, ml_form_input(f, s->at, 0, HUGE_VAL));
+    size_t at = o.n + 1;
 
-    for (size_t k = o.n; k-- > 0;) {
-        ml_Num at = ml_form_const(s->f, (double)k - ML_SYM_PLACE);
-
-        if (ml_form_holds(s->f, ml_form_le(s->f, at, x)) && is_offered(&o, k)) {
-            ml_sym_out_loop(s, 0, o.loops[k]);
-            return true;
-        }
-    }
-    bool inlined = ml_form_holds(s->f, ml_form_eq(s->f, x, ml_form_const(s->f, 0)));
-
-    ml_sym_out_mark(s, 0, inlined ? ML_H_INLINE_MARK : ML_H_ROOT_MARK);
+    while (at > 0 && !ml_form_holds(f, ml_form_eq(f, place, ml_form_const(f, (double)at))))
+        at--; /* in one order whatever the numbers are: the questions are a tree */
+    if (at >= 2)
+        ml_sym_out_loop(s, 0, o.loops[at - 2]);
+    else
+        ml_sym_out_mark(s, 0, at == 0 ? ML_H_INLINE_MARK : ML_H_ROOT_MARK);
     return true;
 }
 

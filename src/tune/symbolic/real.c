@@ -56,15 +56,15 @@ bool ml_sym_real_draw(ml_Schedule *start, const ml_Trace *t, uint32_t seed, int6
     return ok;
 }
 
-int ml_sym_real_rows(ml_Schedule *start, const ml_Trace *t, const int64_t *d,
-                     const ml_FeatureTarget *target, double *rows)
+int ml_sym_real_rows(const ml_SketchForms *sf, const int64_t *d, double *rows)
 {
     ml_Ctx *cx = ml_ctx_new(0);
-    ml_Schedule *s = ml_schedule_fork_at(start, 0);
+    ml_Schedule *s = ml_schedule_fork_at(sf->start, 0);
     Decide de = {cx, d, 0};
     int n = -1;
 
-    if (ml_schedule_seed(s, 1) && ml_trace_apply(s, t, true, decide, &de, NULL)) {
+    if (ml_schedule_seed(s, 1) && ml_trace_apply(s, &sf->t, true, decide, &de, NULL) &&
+        (sf->post.fn == NULL || sf->post.fn(s, sf->post.user))) {
         ml_Forms f;
         ml_Nest nest;
         ml_FeatureRows r;
@@ -72,7 +72,7 @@ int ml_sym_real_rows(ml_Schedule *start, const ml_Trace *t, const int64_t *d,
         ml_forms_init(&f, cx);
         ml_forms_at(&f, NULL);
         ml_nest_read(&nest, cx, &f, ml_schedule_func(s), false);
-        if (ml_features(&nest, target, &r)) {
+        if (ml_features(&nest, &sf->target, &r)) {
             n = (int)r.n;
             for (size_t k = 0; k < r.n; k++)
                 for (size_t m = 0; m < ML_FEATURES; m++)

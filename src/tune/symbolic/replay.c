@@ -9,7 +9,11 @@
 bool ml_sym_no(Sym *s, const char *why)
 {
     if (s->why == NULL)
-        s->why = ml_format(s->f->cx, "%s: %s", s->in ? s->in->prim->name : "replay", why);
+        s->why = ml_format(s->f->cx, "%s: %s",
+                           s->in     ? s->in->prim->name
+                           : s->post ? s->post
+                                     : "replay",
+                           why);
     return false;
 }
 
@@ -176,13 +180,13 @@ static bool get_loops(Sym *s)
     return true;
 }
 
-static void child_blocks(ml_NestNode *node, ml_NestNode **v, size_t cap, size_t *n)
+void ml_sym_child_blocks(ml_NestNode *node, ml_NestNode **v, size_t cap, size_t *n)
 {
     for (size_t k = 0; k < node->kids.n; k++) {
         ml_NestNode *kid = node->kids.v[k];
 
         if (kid->kind != ML_NEST_BLOCK)
-            child_blocks(kid, v, cap, n);
+            ml_sym_child_blocks(kid, v, cap, n);
         else if ((*n)++ < cap)
             v[*n - 1] = kid;
     }
@@ -198,7 +202,7 @@ static bool get_child_blocks(Sym *s)
 
     if (loop ? !ml_sym_loop(s, 0, &node) : !ml_sym_block(s, 0, &node))
         return false;
-    child_blocks(node, v, ML_COUNT(v), &n);
+    ml_sym_child_blocks(node, v, ML_COUNT(v), &n);
     if (n != s->in->n_outputs || n > ML_COUNT(v))
         return ml_sym_no(s, "another number of blocks");
     for (size_t k = 0; k < n; k++)
@@ -376,7 +380,7 @@ static void find_symbols(Sym *s)
 }
 
 bool ml_sym_replay(Sym *s, ml_Ctx *cx, ml_Forms *f, ml_Schedule *start, const ml_Trace *t,
-                   ml_Schedule **fork)
+                   const ml_FormPost *post, ml_Schedule **fork)
 {
     ml_Trace prefix = {0, t->insts}, done;
 
@@ -403,5 +407,5 @@ bool ml_sym_replay(Sym *s, ml_Ctx *cx, ml_Forms *f, ml_Schedule *start, const ml
             return false;
         s->at += ml_sym_numbers(s->in);
     }
-    return true;
+    return ml_sym_post(s, ml_schedule_func(*fork), post->names, post->n);
 }

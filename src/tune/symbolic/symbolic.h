@@ -44,6 +44,18 @@ const ml_FormStats *ml_sketch_forms_stats(const ml_SketchForms *s);
  * default; SIZE_MAX: at each). */
 void ml_sketch_forms_check(ml_SketchForms *s, size_t times);
 
+/* What a space does behind the decisions: fn, on a replayed program (false: there is no such
+ * program), by the names of postprocessors of which fn is made. Outlives the forms. */
+typedef struct ml_FormPost {
+    const char *const *names;
+    size_t n;
+    bool (*fn)(ml_Schedule *s, void *user); /* NULL: nothing is done */
+    void *user;
+} ml_FormPost;
+/* From then on rows are of the programs after them; before the first candidate. false: one of
+ * them has no forms, and rows stay what comes before. */
+bool ml_sketch_forms_post(ml_SketchForms *s, const ml_FormPost *post);
+
 /* How many candidates may still be replayed, symbolically or really; counted down. NULL: all. */
 void ml_sketch_forms_spare(ml_SketchForms *s, size_t *replays);
 

@@ -65,9 +65,18 @@ void ml_sketch_forms_spare(ml_SketchForms *s, size_t *replays)
     s->spare = replays;
 }
 
+bool ml_sketch_forms_post(ml_SketchForms *s, const ml_FormPost *post)
+{
+    for (size_t k = 0; k < post->n; k++)
+        if (!ml_sym_has_post(post->names[k]))
+            return false;
+    s->post = *post;
+    return true;
+}
+
 int ml_sketch_real_rows(ml_SketchForms *s, const int64_t *d, double *rows)
 {
-    return ml_sym_real_rows(s->start, &s->t, d, &s->target, rows);
+    return ml_sym_real_rows(s, d, rows);
 }
 
 /* ---------------------------------------------------------------- a new variant */
@@ -173,7 +182,7 @@ size_t ml_sym_explore(ml_SketchForms *s, const double *x)
     bool made, ok;
 
     ml_forms_at(&s->f, x);
-    ok = ml_sym_replay(&sym, cx, &s->f, s->start, &s->t, &fork) &&
+    ok = ml_sym_replay(&sym, cx, &s->f, s->start, &s->t, &s->post, &fork) &&
          ml_features(&sym.n, &s->target, &r);
     if (!ok && s->st.why == NULL)
         s->st.why = sym.why ? sym.why : "features: too many rows or loops";

@@ -131,7 +131,26 @@ static void take_own(lua_State *L, int idx, BindTuner *o, ml_TuneOpts *opts)
         lua_pop(L, 1);
 }
 
-/* The schedules of the list at idx (fields `schedule` and `name`) as sketches in cx. */
+/* The names in the field post_names of the sketch on top. */
+static void read_posts(lua_State *L, ml_Ctx *cx, ml_Sketch *to)
+{
+    if (lua_getfield(L, -1, "post_names") == LUA_TTABLE) {
+        size_t n = lua_rawlen(L, -1);
+        const char **names = ML_ARRAY(cx, const char *, n + 1);
+
+        for (size_t k = 0; k < n; k++) {
+            lua_rawgeti(L, -1, (lua_Integer)k + 1);
+            names[k] = ml_strdup(cx, ml_str(luaL_checkstring(L, -1)));
+            lua_pop(L, 1);
+        }
+        to->posts = names;
+        to->n_posts = n;
+    }
+    lua_pop(L, 1);
+}
+
+/* The schedules of the list at idx (fields `schedule`, `name` and `post_names`) as sketches in
+ * cx. */
 static ml_Sketch *read_sketches(lua_State *L, int idx, ml_Ctx *cx, size_t *n)
 {
     bind_table(L, idx, "space: the list of schedules");
@@ -145,9 +164,11 @@ static ml_Sketch *read_sketches(lua_State *L, int idx, ml_Ctx *cx, size_t *n)
         const char *name = lua_tostring(L, -1);
 
         v[k].name = ml_strdup(cx, ml_str(name ? name : ""));
-        lua_getfield(L, -2, "schedule");
+        lua_pop(L, 1);
+        read_posts(L, cx, &v[k]);
+        lua_getfield(L, -1, "schedule");
         v[k].trace = ml_schedule_trace(bind_check_schedule(L, -1), cx);
-        lua_pop(L, 3);
+        lua_pop(L, 2);
     }
     return v;
 }

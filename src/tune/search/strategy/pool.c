@@ -38,6 +38,30 @@ static void free_pool(Pool *p)
     free(p->refused.v);
 }
 
+typedef struct Behind { /* what is done behind the decisions of a sketch */
+    const ml_Tuner *t;
+    size_t space;
+} Behind;
+
+static bool run_post(ml_Schedule *s, void *user)
+{
+    const Behind *b = user;
+
+    return b->t->post.fn(s, b->space, b->t->post.user);
+}
+
+/* Forms go on through what is known to be done behind the decisions. */
+static void add_post(Pool *p, uint32_t sketch)
+{
+    const Sketch *sk = &p->t->sketches[sketch];
+    Behind *b = ML_NEW(p->t->keep, Behind);
+
+    *b = (Behind){p->t, sk->space};
+    if (p->t->post.fn && sk->posts)
+        (void)ml_sketch_forms_post(p->forms[sketch],
+                                   &(ml_FormPost){sk->posts, sk->n_posts, run_post, b});
+}
+
 static ml_SketchForms *forms_of(Pool *p, uint32_t sketch)
 {
     static const ml_FormLimits
@@ -53,6 +77,7 @@ static ml_SketchForms *forms_of(Pool *p, uint32_t sketch)
             ml_sketch_forms_new(p->t->start, &p->t->sketches[sketch].trace, &target, &none);
         ml_sketch_forms_check(p->forms[sketch], 1);
         ml_sketch_forms_spare(p->forms[sketch], &p->replays);
+        add_post(p, sketch);
     }
     return p->forms[sketch];
 }
