@@ -123,6 +123,9 @@ static void list_passes(ml_Session *ss)
     ml_Data *d = ml_session_data(ss);
 
     for (size_t k = 0; k < ml_n_passes; k++) {
+        if (!(ml_passes[k].pipelines &
+              ML_PIPE_CPU)) /* a program is lowered for this machine */
+            continue;
         ml_text_fmt(&t, "%-22s %-12s %s\n", ml_passes[k].name,
                     ml_stage_name(ml_passes[k].out), ml_passes[k].help);
         ml_data_row(d);

@@ -167,7 +167,8 @@ void ml_offer_steps(ml_Offer *o)
 void ml_offer_passes(ml_Offer *o)
 {
     for (size_t k = 0; k < ml_n_passes; k++)
-        ml_offer(o, ml_passes[k].name, ml_passes[k].help);
+        if (ml_passes[k].pipelines & ML_PIPE_CPU) /* what :ir shows */
+            ml_offer(o, ml_passes[k].name, ml_passes[k].help);
 }
 
 void ml_offer_schedules(ml_Offer *o)

@@ -52,10 +52,7 @@ static void each_kind_of_target_has_passes_that_lead_to_the_body(void **state)
         assert_int_equal(at, ML_STAGE_BODY);
         assert_ptr_equal(ml_target_kind(ml_target_kinds[kind].name),
                          &ml_target_kinds[kind]);
-        if (ml_target_kinds[kind].pipeline == ML_PIPE_CPU)
-            assert_int_equal(n, ml_n_passes);
-        else
-            assert_true(n < ml_n_passes);
+        assert_true(n < ml_n_passes); /* each pipeline has passes of its own */
     }
 }
 
