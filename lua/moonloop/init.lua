@@ -70,8 +70,9 @@ function moon.target(t)
     elseif type(t) ~= "string" then
         core.fail("bad-argument", "target: a text or table is needed, got a " .. type(t))
     end
-    local kind, rest = t:match("^%s*([%w_]+)%s*(.*)$")
+    local kind, rest = t:match("^%s*([%w_%-]+)%s*(.*)$")
     if not kind then core.fail("no-target", "no target is written '" .. t .. "'") end
+    if kind:match("^cuda%-") then core.target_limits(kind) end -- fails for one that is not known
     local out = { kind = kind }
     for word in rest:gmatch("%S+") do
         local key, value = word:match("^%-([%w_-]+)=(.+)$")

@@ -6,6 +6,17 @@
 #include "moonloop/core/vec.h"
 #include "moonloop/core/walk.h"
 
+/* The GPU that a version of the schedule is for: that of its target, or of no particular
+ * kind where loops are bound to threads; NULL: it is for a processor. */
+static const ml_TargetKind *device_of(const ml_Schedule *s, const ml_Func *f)
+{
+    const ml_TargetKind *kind = ml_target_row(ml_schedule_opts(s)->target);
+
+    if (kind && kind->pipeline == ML_PIPE_GPU)
+        return kind;
+    return ml_work_bound(f) ? ml_target_kind("cuda-sim") : NULL;
+}
+
 ml_Work ml_work_of(ml_Ctx *cx, ml_Schedule *s, int version, uint32_t at)
 {
     ml_PrintOpts o = {.spelling = -1, .no_header = true, .regions_auto = true};
@@ -15,6 +26,7 @@ ml_Work ml_work_of(ml_Ctx *cx, ml_Schedule *s, int version, uint32_t at)
 
     ml_schedule_print(s, version, &t, &o);
     w.text = ml_strdup(cx, ml_str(ml_text_z(&t)));
+    w.device = device_of(s, w.func);
     ml_text_free(&t);
     return w;
 }
@@ -26,6 +38,8 @@ const ml_Func *ml_work_read(ml_Ctx *cx, ml_Engine *e, const ml_Work *w, ml_Lower
 
     *lo = (ml_Lower){
         .cx = cx, .opts = ml_lower_defaults(ml_engine_target(e)), .module = p.mod};
+    if (w->device)
+        lo->opts.target.kind = (uint32_t)(w->device - ml_target_kinds);
     return p.mod ? ml_module_find(p.mod, w->func->name) : NULL;
 }
 

@@ -34,3 +34,17 @@ verdict 'an intrinsic of another target is refused by its name'
 typed "$half" 's:map_to_intrinsic("C", "wmma_sync_16x16x16_f16f16f32_trans")' ':check' && [ "$status" = 0 ] &&
     has out 'ok'
 verdict 'a mapping to a GPU is checked without one'
+
+# ---- a target of a GPU is one everywhere
+typed ':set target cuda-sm_80' 's = schedule(workload.matmul(16, 16, 16))' 'print(s.target.kind)'
+[ "$status" = 0 ] && has out cuda-sm_80
+verdict 'new schedules are for the GPU that is set'
+typed 's = schedule(workload.matmul(16, 16, 16), {target = "cuda-sim"})' ':ir sync_threads'
+[ "$status" = 0 ] && has out 'for i in range(16)'
+verdict 'a schedule for cuda-sim is lowered for it'
+typed ':set target cuda-sm_77'
+[ "$status" = 3 ] && has err 'no target is named cuda-sm_77: native, llvm, cuda'
+verdict 'an architecture that is none is refused'
+typed 's = schedule(workload.matmul(16, 16, 16), {target = "cuda-sm_77"})'
+[ "$status" != 0 ] && has err 'no target is named cuda-sm_77'
+verdict 'so it is for a schedule'

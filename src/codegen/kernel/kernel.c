@@ -118,7 +118,7 @@ static bool read_text(ml_Built *b, const ml_Work *work)
         ml_fail(b->cx, ML_E_UNKNOWN_FUNCTION, ML_TEXT(work->func->name));
     if (f == NULL || !ml_signature_of(b->cx, f, &b->sig))
         return false;
-    b->work = (ml_Work){p.mod, f, text};
+    b->work = (ml_Work){.mod = p.mod, .func = f, .text = text};
     b->binary = ml_binary_write(b->cx, p.mod, true);
     b->written = find_written(b->cx, f);
     b->overlap = !ml_func_noalias(f);

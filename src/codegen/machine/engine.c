@@ -17,6 +17,7 @@ typedef struct Known { /* a measurement */
 
 struct ml_Engine {
     ml_Target target;
+    const ml_TargetKind *device;
     uint32_t threads;
     ml_Worker *workers[ML_ENGINE_WORKERS];
     Known known[KNOWN];
@@ -55,6 +56,16 @@ void ml_engine_free(ml_Engine *e)
 void ml_engine_set_target(ml_Engine *e, const ml_Target *t)
 {
     e->target = *t;
+}
+
+void ml_engine_set_device(ml_Engine *e, const ml_TargetKind *kind)
+{
+    e->device = kind;
+}
+
+const ml_TargetKind *ml_engine_device(const ml_Engine *e)
+{
+    return e->device;
 }
 
 void ml_engine_set_threads(ml_Engine *e, uint32_t threads)

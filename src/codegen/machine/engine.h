@@ -13,6 +13,9 @@ void ml_engine_free(ml_Engine *e); /* NULL is fine; ends the workers */
 
 /* Target and threads of code from now on; threads 0: MOONLOOP_THREADS, else the cores. */
 void ml_engine_set_target(ml_Engine *e, const ml_Target *t);
+/* The GPU that new schedules are for; NULL: none. Code is made for the target all the same. */
+void ml_engine_set_device(ml_Engine *e, const ml_TargetKind *kind);
+const ml_TargetKind *ml_engine_device(const ml_Engine *e);
 void ml_engine_set_threads(ml_Engine *e, uint32_t threads);
 const ml_Target *ml_engine_target(const ml_Engine *e);
 uint32_t ml_engine_threads(const ml_Engine *e);

@@ -12,7 +12,8 @@
 typedef struct ml_Work {
     const ml_Module *mod;
     const ml_Func *func;
-    const char *text; /* NULL: printed by default rules */
+    const char *text;            /* NULL: printed by default rules */
+    const ml_TargetKind *device; /* the GPU that it is for; NULL: none */
 } ml_Work;
 /* What a job carries of it beside its text, in cx; none where it has a text. */
 ml_Binary ml_work_binary(ml_Ctx *cx, const ml_Work *work);

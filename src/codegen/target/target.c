@@ -537,7 +537,8 @@ static bool number_key(ml_Ctx *cx, const ml_Json *j, const char *key, int64_t hi
     return true;
 }
 
-const char *ml_target_names(ml_Ctx *cx, const char *quote)
+/* The kinds for which code is made: "llvm" or more, each between two quotes. */
+static const char *names_of_kinds(ml_Ctx *cx, const char *quote)
 {
     const char *all = "";
 
@@ -566,7 +567,7 @@ bool ml_target_parse(ml_Ctx *cx, ml_Str json, ml_Target *out)
     if (name)
         kind = name->kind == ML_JSON_STRING ? ml_target_kind(name->as.s) : NULL;
     if (kind == NULL || kind->backend == NULL)
-        return wrong(cx, "kind", ml_format(cx, "is not %s", ml_target_names(cx, "\"")));
+        return wrong(cx, "kind", ml_format(cx, "is not %s", names_of_kinds(cx, "\"")));
     t.kind = (uint32_t)(kind - ml_target_kinds);
     if (!text_key(cx, j, "cpu", t.cpu, sizeof t.cpu) ||
         !text_key(cx, j, "mtriple", t.triple, sizeof t.triple) ||

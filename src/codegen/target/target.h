@@ -34,9 +34,9 @@ void ml_target_json(const ml_Target *t, ml_Text *out);
 /* false: cx's error says which key. Unknown keys are ignored, absent ones are the host's.
  */
 bool ml_target_parse(ml_Ctx *cx, ml_Str json, ml_Target *out);
-/* The kinds for which code is made: "llvm" or more, each between two quotes. */
-const char *ml_target_names(ml_Ctx *cx, const char *quote);
-/* "native", "llvm", "llvm -mcpu=znver4 -num-cores=2 -vector-bits=256"; "" is the host. */
+/* "native", "llvm", "llvm -mcpu=znver4 -num-cores=2 -vector-bits=256"; "" is the host. Of a
+ * GPU ("cuda-sm_80", "cuda -arch=sm_80", "cuda-sim") the host is what its programs run on
+ * as long as no code is made for it. */
 bool ml_target_read(ml_Ctx *cx, const char *text, ml_Target *out);
 /* The features in full, as LLVM reads them: those of t->features, and a minus for each
  * extension known here that is not among them (t->cpu may imply it). */

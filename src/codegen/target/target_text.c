@@ -42,6 +42,45 @@ static bool add_option(ml_Ctx *cx, const char *p, size_t n, ml_Text *json)
     return true;
 }
 
+static const char *kind_names(ml_Ctx *cx)
+{
+    const char *all = ml_target_kinds[0].name;
+
+    for (size_t k = 1; k < ml_n_target_kinds; k++)
+        all = ml_format(cx, "%s, %s", all, ml_target_kinds[k].name);
+    return all;
+}
+
+/* Of a GPU the architecture alone is said: " -arch=sm_80". */
+static bool read_gpu(ml_Ctx *cx, const ml_TargetKind *kind, const char *rest,
+                     ml_Target *out)
+{
+    const ml_Value *dict =
+        ml_dict_with(cx, NULL, "kind", ml_val_string(cx, ml_str(kind->name)));
+    size_t n;
+
+    rest += strspn(rest, " ");
+    n = strcspn(rest, " ");
+    if (strncmp(rest, "-arch=", 6) == 0 && rest[n + strspn(rest + n, " ")] == 0) {
+        ml_Str arch = {rest + 6, n - 6};
+
+        dict = ml_dict_with(cx, dict, "arch", ml_val_string(cx, arch));
+        if (ml_target_row(dict) == kind)
+            return ml_fail(
+                cx, ML_E_NO_TARGET,
+                ML_TEXT(ml_format(cx, "%s has no architecture %.*s: %s are", kind->name,
+                                  (int)arch.n, arch.p, kind_names(cx))));
+        kind = ml_target_row(dict);
+    } else if (n > 0) {
+        return ml_fail(
+            cx, ML_E_NO_TARGET,
+            ML_TEXT(ml_format(cx, "'%s' is no option of %s: -arch= is", rest, kind->name)));
+    }
+    *out = ml_target_host();
+    out->kind = (uint32_t)(kind - ml_target_kinds);
+    return true;
+}
+
 bool ml_target_read(ml_Ctx *cx, const char *text, ml_Target *out)
 {
     const ml_TargetKind *kind;
@@ -57,12 +96,12 @@ bool ml_target_read(ml_Ctx *cx, const char *text, ml_Target *out)
         return true;
     }
     kind = ml_target_kind(ml_strdup(cx, (ml_Str){text, n}));
-    if (kind == NULL || kind->backend == NULL)
+    if (kind == NULL)
         return ml_fail(cx, ML_E_NO_TARGET,
-                       ML_TEXT(ml_format(cx,
-                                         "no code is made for the target %.*s: %s or "
-                                         "native",
-                                         (int)n, text, ml_target_names(cx, ""))));
+                       ML_TEXT(ml_format(cx, "no target is named %.*s: native, %s are",
+                                         (int)n, text, kind_names(cx))));
+    if (kind->pipeline == ML_PIPE_GPU)
+        return read_gpu(cx, kind, text + n, out);
     ml_text_fmt(&json, "{\"kind\":\"%s\"", kind->name);
     for (const char *p = text + n; ok && *p; p += n) {
         p += strspn(p, " ");

@@ -104,8 +104,14 @@ static void take_settings(void *user, ml_Session *ss)
     ml_lua_set_seed(h->L, ml_setting_int(&ss->set, ML_SET_seed));
     ml_lua_set_verify(h->L, ml_setting_bool(&ss->set, ML_SET_verify_each));
     ml_engine_set_threads(ml_host_engine(h), (uint32_t)threads); /* 0: of the machine */
-    if (ml_target_read(cx, ml_setting_word(&ss->set, ML_SET_target), &t))
+    if (ml_target_read(cx, ml_setting_word(&ss->set, ML_SET_target), &t)) {
+        const ml_TargetKind *kind = &ml_target_kinds[t.kind];
+        bool gpu = kind->pipeline == ML_PIPE_GPU;
+
+        t.kind = gpu ? 0 : t.kind;
+        ml_engine_set_device(ml_host_engine(h), gpu ? kind : NULL);
         ml_engine_set_target(ml_host_engine(h), &t);
+    }
     ml_ctx_unref(cx);
 }
 

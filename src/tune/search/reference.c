@@ -31,7 +31,7 @@ static ml_Work first_sketch(ml_Tuner *t, Made *made)
 bool ml_tune_reference(ml_Tuner *t, ml_Ctx *cx, ml_Worker *w)
 {
     const ml_CheckOpts opts = {.inputs = ML_FILL_RANDOM, .skip = ML_SKIP_RACES};
-    const ml_Work start = {t->mod, t->func, t->program};
+    const ml_Work start = {.mod = t->mod, .func = t->func, .text = t->program};
     Made made = {0};
     const ml_Work quick = first_sketch(t, &made);
     const ml_StartRun by = {.worker = w,

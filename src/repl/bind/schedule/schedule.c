@@ -117,6 +117,11 @@ static int new_schedule(lua_State *L)
         p.m = ml_module_new(cx, &one, 1, NULL);
     }
     read_options(L, 2, cx, &o);
+    if (!o.target && bind_state(L)->engine && ml_engine_device(bind_state(L)->engine)) {
+        const char *kind = ml_engine_device(bind_state(L)->engine)->name;
+
+        o.target = ml_dict_with(cx, NULL, "kind", ml_val_string(cx, ml_str(kind)));
+    }
     if (!o.name && p.f)
         o.name = p.f->name;
     to->s = ml_schedule_new(cx, p.m, &o, &error);
