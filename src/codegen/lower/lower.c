@@ -253,11 +253,33 @@ bool ml_gave_up(ml_Ctx *cx, ml_Arith *ar)
     return true;
 }
 
+/* Threads of a kernel: their variables hold in all that the attribute is around. */
+static bool bind_thread(const ml_Stmt *s, void *user)
+{
+    const ml_Attr *a = s->kind == ML_STMT_ATTR ? ml_as_attr(s) : NULL;
+    const ml_Var *v = a ? ml_attr_defines(a) : NULL;
+    const ml_Expr *extent = v ? ml_attr_extent(ml_arith_ctx(user), a) : NULL;
+
+    if (extent)
+        ml_arith_bind_range(user, v, ml_int(ml_arith_ctx(user), v->type, 0), extent);
+    return true;
+}
+
+const ml_Expr *ml_attr_extent(ml_Ctx *cx, const ml_Attr *a)
+{
+    const ml_Value *v = a->value;
+
+    return v && v->kind == ML_VAL_INT    ? ml_int(cx, ml_attr_defines(a)->type, v->as.i)
+           : v && v->kind == ML_VAL_EXPR ? v->as.expr
+                                         : NULL;
+}
+
 ml_Arith *ml_lower_arith(ml_Lower *lo, const ml_Func *f)
 {
     ml_Arith *ar = ml_arith_new(lo->cx);
 
     ml_arith_bind_params(ar, f);
+    ml_stmt_visit(f->body, bind_thread, ar);
     return ar;
 }
 

@@ -41,6 +41,9 @@ bool ml_gave_up(ml_Ctx *cx, ml_Arith *ar);
 /* An analyzer that knows the sizes of the function. */
 ml_Arith *ml_lower_arith(ml_Lower *lo, const ml_Func *f);
 
+/* Of an attribute that defines a thread's variable; NULL: it says none. */
+const ml_Expr *ml_attr_extent(ml_Ctx *cx, const ml_Attr *a);
+
 /* Text of an expression for a message, in the arena. */
 const char *ml_lower_text(ml_Ctx *cx, const ml_Expr *e);
 /* "block C", "loop i", "the store to A" ... of a statement, for a message. */

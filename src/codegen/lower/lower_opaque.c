@@ -1,8 +1,8 @@
 /*
  * lower_opaque - blocks become what they mean: allocations in front, the predicate as an
  * `if` whose parts are marked likely, the body. Loops of extent 1 without annotations
- * disappear, annotations pragma_* become attributes around. Thread-bound loops are refused:
- * this is the pipeline of CPUs. Source: lowering-and-codegen 2.15.
+ * disappear, annotations pragma_* become attributes around. Thread-bound loops become
+ * attributes thread_extent where the target has threads. Source: lowering-and-codegen 2.15.
  */
 #include "moonloop/codegen/lower/lower_impl.h"
 
@@ -10,7 +10,7 @@ static const char PASS[] = "lower_opaque";
 
 typedef struct OpaqueWalk {
     ml_Lower *lo;
-    bool failed, dynamic;
+    bool failed, dynamic, gpu;
 } OpaqueWalk;
 
 static const ml_Stmt *refuse(OpaqueWalk *w, const ml_Stmt *s, const char *text)
@@ -111,11 +111,26 @@ static const ml_Stmt *visit_block(ml_Ctx *cx, OpaqueWalk *w, const ml_Block *b)
     return ml_seq_at(cx, list.v, list.n, b->base.span);
 }
 
+static const ml_Stmt *launch(ml_Ctx *cx, OpaqueWalk *w, const ml_For *f)
+{
+    ml_Attr a = {.node = ml_val_var(cx, f->var),
+                 .key = ml_thread_key(f->thread),
+                 .value = ml_val_expr(cx, f->extent),
+                 .body = lower_stmt(cx, f->body, w),
+                 .thread = f->thread};
+
+    a.base.span = f->base.span;
+    return w->failed ? &f->base
+                     : pragmas(cx, w, f->annotations, &f->base, ml_attr_from(cx, &a));
+}
+
 static const ml_Stmt *visit_for(ml_Ctx *cx, OpaqueWalk *w, const ml_For *old)
 {
     ml_Subst one = {0};
     ml_For f = *old;
 
+    if (old->kind == ML_FOR_THREAD && w->gpu)
+        return launch(cx, w, old);
     if (old->kind == ML_FOR_THREAD)
         return refuse(w, &old->base,
                       ml_format(cx,
@@ -147,7 +162,7 @@ static const ml_Stmt *lower_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
         return visit_block(cx, w, ml_as_block(s));
     if (s->kind == ML_STMT_FOR)
         return visit_for(cx, w, ml_as_for(s));
-    if (s->kind == ML_STMT_ATTR && ml_attr_defines(ml_as_attr(s)))
+    if (s->kind == ML_STMT_ATTR && ml_attr_defines(ml_as_attr(s)) && !w->gpu)
         return refuse(w, s,
                       ml_format(cx, "thread-bound loop %s: this program is for a GPU",
                                 ml_attr_defines(ml_as_attr(s))->hint));
@@ -157,6 +172,8 @@ static const ml_Stmt *lower_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 const ml_Func *ml_pass_lower_opaque(ml_Lower *lo, const ml_Func *f)
 {
     OpaqueWalk w = {.lo = lo, .dynamic = ml_dynamic_buffers(f->body)};
+
+    w.gpu = ml_target_kinds[lo->opts.target.kind].pipeline == ML_PIPE_GPU;
     const ml_Stmt *body = lower_stmt(lo->cx, f->body, &w);
 
     return w.failed ? NULL : ml_func_with_body(lo->cx, f, body);

@@ -2,8 +2,8 @@
  * plan_storage - where buffers live: allocations leave the loops, and buffers that are
  * never alive together share memory.
  *
- * The attach scope of a buffer is the body of the outermost parallel loop around it, or the
- * function. There its life is from the first to the last statement that touches it; what
+ * The attach scope of a buffer is the body of the outermost parallel loop around it, what
+ * the threads of its kernel do, or the function. There its life is from the first to the last statement that touches it; what
  * touches it inside a loop keeps it alive for the whole loop. Registers (scope local),
  * scalars, and buffers whose address is passed on do not share. A buffer whose size depends
  * on a variable of a loop stays where it is. Source: lowering-and-codegen 4.1.
@@ -44,13 +44,20 @@ static bool plain_size(const ml_Buffer *b)
            ml_is_int(b->elem_offset, 0);
 }
 
+/* A parallel loop or a kernel, whose body is a scope of its own. */
+static bool is_scope(const ml_Stmt *s)
+{
+    return (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_PARALLEL) ||
+           (s->kind == ML_STMT_ATTR && ml_attr_defines(ml_as_attr(s)));
+}
+
 static void collect(const ml_Stmt *s, bool in_init, void *user)
 {
     Scope *sc = user;
 
     (void)in_init;
-    if (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_PARALLEL)
-        return; /* a scope of its own */
+    if (is_scope(s))
+        return;
     if (s->kind == ML_STMT_ALLOC && plain_size(ml_as_alloc(s)->buffer)) {
         Item i = {.alloc = ml_as_alloc(s)};
 
@@ -181,9 +188,7 @@ static const ml_Stmt *without_allocs(ml_Ctx *cx, const ml_Stmt *s, void *user)
 
     if (s->kind == ML_STMT_ALLOC && ml_map_has(sc->hoisted, ml_as_alloc(s)->buffer->uid))
         return ml_stmt_at(cx, ml_evaluate(cx, ml_i32(cx, 0)), s->span);
-    if (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_PARALLEL)
-        return s;
-    return ml_stmt_map(cx, s, &m);
+    return is_scope(s) ? s : ml_stmt_map(cx, s, &m);
 }
 
 static const ml_Buffer *make_shared(ml_Ctx *cx, const Slot *s)
@@ -247,13 +252,20 @@ static const ml_Stmt *plan_stmt(ml_Ctx *cx, const ml_Stmt *s, void *user)
 {
     const ml_Mapper m = {.stmt = plan_stmt, .user = user};
 
-    if (!s->has_loop)
+    if (!s->has_loop && s->kind != ML_STMT_ATTR && s->kind != ML_STMT_SEQ)
         return s;
     if (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_PARALLEL) {
         ml_For f = *ml_as_for(s);
 
         f.body = plan(user, f.body);
         return f.body == ml_as_for(s)->body ? s : ml_for_from(cx, &f);
+    }
+    if (s->kind == ML_STMT_ATTR && is_scope(s)) {
+        ml_Attr a = *ml_as_attr(s);
+
+        a.body = is_scope(a.body) ? plan_stmt(cx, a.body, user)
+                                  : plan(user, plan_stmt(cx, a.body, user));
+        return a.body == ml_as_attr(s)->body ? s : ml_attr_from(cx, &a);
     }
     return ml_stmt_map(cx, s, &m);
 }
