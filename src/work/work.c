@@ -5,6 +5,7 @@
 #include "moonloop/codegen/params/param_roles.h"
 #include "moonloop/core/vec.h"
 #include "moonloop/core/walk.h"
+#include "moonloop/work/on_threads.h"
 
 /* The GPU that a version of the schedule is for: that of its target, or of no particular
  * kind where loops are bound to threads; NULL: it is for a processor. */
@@ -96,6 +97,8 @@ static bool compare(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work 
         *runs = (ml_CheckRuns){.got_interpreted = true, .not_compiled = "by request"};
         return ml_check(cx, ref->mod, ref->func, got->mod, got->func, opts, r);
     }
+    if (ml_work_has_threads(got->func))
+        return ml_check_on_threads(cx, e, ref, got, opts, r, runs);
     if (ml_code_find(ml_engine_target(e)) == NULL)
         why = "LLVM 19 was not found (Debian: libllvm19)";
     else if ((w = ml_engine_worker(e, cx, 0)) == NULL) {

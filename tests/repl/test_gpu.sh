@@ -40,7 +40,7 @@ typed ':set target cuda-sm_80' 's = schedule(workload.matmul(16, 16, 16))' 'prin
 [ "$status" = 0 ] && has out cuda-sm_80
 verdict 'new schedules are for the GPU that is set'
 typed 's = schedule(workload.matmul(16, 16, 16), {target = "cuda-sim"})' ':ir sync_threads'
-[ "$status" = 0 ] && has out 'for i in range(16)'
+[ "$status" = 0 ] && has out 'for i, j, k in T.grid(16, 16, 16)'
 verdict 'a schedule for cuda-sim is lowered for it'
 typed ':set target cuda-sm_77'
 [ "$status" = 3 ] && has err 'no target is named cuda-sm_77: native, llvm, cuda'
@@ -48,3 +48,31 @@ verdict 'an architecture that is none is refused'
 typed 's = schedule(workload.matmul(16, 16, 16), {target = "cuda-sm_77"})'
 [ "$status" != 0 ] && has err 'no target is named cuda-sm_77'
 verdict 'so it is for a schedule'
+
+# ---- kernels are checked with their threads side by side
+cat >"$TMPDIR/tiles.lua" <<'EOF'
+s = moon.schedule(moon.workload.matmul(64, 64, 64), {target = "cuda-sm_80"})
+local i, j, k = table.unpack(s:get_loops("C"))
+local by, ty = table.unpack(s:split(i, {false, 16}))
+local bx, tx = table.unpack(s:split(j, {false, 16}))
+local ko, ki = table.unpack(s:split(k, {false, 16}))
+s:reorder(by, bx, ty, tx, ko, ki)
+s:bind(by, "blockIdx.y") s:bind(bx, "blockIdx.x") s:bind(ty, "threadIdx.y") s:bind(tx, "threadIdx.x")
+s:reverse_compute_at(s:cache_write("C", 0, "local"), tx)
+for n = 0, 1 do
+    local a = s:cache_read("C", n, "shared")
+    s:compute_at(a, ko)
+    local l = s:get_loops(a)
+    local _, y, x = table.unpack(s:split(s:fuse(l[#l - 1], l[#l]), {false, 16, 16}))
+    s:bind(y, "threadIdx.y") s:bind(x, "threadIdx.x")
+end
+EOF
+typed "dofile('$TMPDIR/tiles.lua')" ':check' ':ir sync_threads'
+[ "$status" = 0 ] && has out 'ok   C equals v0' && has out 'T.tvm_storage_sync("shared")' &&
+    has out 'barrier before loop k_1: a thread writes A_shared'
+verdict 'a product in tiles is checked, its barriers are told'
+typed 's = schedule(workload.matmul(512, 256, 256), {target = "cuda-sm_75"})' 'i = s:get_loops("C")[1]' \
+    'b, t = table.unpack(s:split(i, {false, 256}))' 's:bind(b, "blockIdx.x") s:bind(t, "threadIdx.x")' \
+    's:compute_at(s:cache_read("C", 0, "shared.dyn"), b)' ':check'
+[ "$status" != 0 ] && has err 'shared memory of a kernel is 262144 bytes, the limit is 65536'
+verdict 'a kernel beyond the limits of its target is refused'

@@ -529,6 +529,10 @@ bool ml_run_from(ml_Run *run, uint32_t pc);
 /* threads.c: one block of kernel k; false with a fault. run->r is then the thread's. */
 bool ml_run_threads(ml_Run *run, const ml_Kernel *k);
 void ml_threads_free(ml_Run *run);
+/* The fault at hand waits until the threads meet: what nobody wrote may be written by
+ * another thread until then, which is a race, and a race may come of a barrier that some do
+ * not reach. true: go on. */
+bool ml_threads_put_off(ml_Run *run);
 /* "(3, 0, 0)" of a thread of the block that runs */
 const char *ml_thread_text(ml_Ctx *cx, const ml_Run *run, uint32_t thread);
 /* thread_race.c: an access by the thread at work; false: another one's clashes with it */

@@ -157,7 +157,7 @@ static bool undefined(ml_Run *run, const ml_Access *ac, uint8_t state)
     run->fault.code = ML_E_UNDEFINED_READ;
     run->fault.buffer = ac->view->buffer;
     ml_fault_place(&run->fault, run->r, ac->index, ac->view->rank);
-    return false;
+    return run->now.epoch && ac->view->mem->of == ML_OF_ALL && ml_threads_put_off(run);
 }
 
 /* d gets the value; state (of LOADU) may be NULL: then an undefined element is an error. */
@@ -183,9 +183,9 @@ static bool load(ml_Run *run, const ml_Access *ac, ml_Cell *d, ml_Cell *state)
                 worst = mem->defined[unit + k];
         if (worst != 1 && (state == NULL || worst == 0) &&
             !(run->g->opts.skip & ML_SKIP_UNDEFINED)) {
-            if (state == NULL)
-                return undefined(run, ac, worst);
-            if (ml_race_waits(run, ac))
+            if (state == NULL && !undefined(run, ac, worst))
+                return false;
+            if (state != NULL && ml_race_waits(run, ac))
                 return false;
         }
     }

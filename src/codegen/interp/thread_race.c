@@ -30,7 +30,7 @@ static bool clash(ml_Run *run, const ml_Access *ac, const ml_Visit *first, bool 
     run->fault.buffer = ac->view->mem->buffer;
     run->fault.clash = c;
     ml_fault_place(&run->fault, run->r, ac->index, ac->view->rank);
-    return false;
+    return ml_threads_put_off(run);
 }
 
 static bool make_room(ml_Run *run, ml_Memory *mem)

@@ -30,6 +30,10 @@ struct ml_Threads {
     Own *own;        /* n * kernel->n_own; of a warp: at its first lane */
     Own *outside;    /* of the block: kernel->n_own */
     uint32_t epochs; /* over the whole run */
+    bool late;       /* a fault that waits for the end of the epoch, with its registers */
+    ml_Fault late_fault;
+    ml_Cell *late_regs;
+    uint32_t late_thread;
 };
 
 /* ---- memory of one thread or warp */
@@ -205,6 +209,35 @@ static void start(ml_Run *run, const ml_Kernel *k)
     }
 }
 
+bool ml_threads_put_off(ml_Run *run)
+{
+    ml_Threads *t = run->threads;
+
+    if (!t->late ||
+        (run->fault.code == ML_E_THREAD_RACE && t->late_fault.code != ML_E_THREAD_RACE)) {
+        t->late = true;
+        t->late_fault = run->fault;
+        t->late_fault.pc = run->pc;
+        t->late_thread = run->now.thread;
+        if (!t->late_regs)
+            t->late_regs = ML_ARRAY(run->g->cx, ml_Cell, t->n_regs);
+        memcpy(t->late_regs, run->r, t->n_regs * sizeof *run->r);
+    }
+    run->fault = (ml_Fault){0};
+    return true;
+}
+
+/* The fault that was put off: all threads are where they should be, or one failed. */
+static bool raise_late(ml_Run *run)
+{
+    const ml_Threads *t = run->threads;
+
+    run->fault = t->late_fault;
+    memcpy(t->regs + t->late_thread * t->n_regs, t->late_regs, t->n_regs * sizeof *t->regs);
+    run->r = t->regs + t->late_thread * t->n_regs;
+    return false;
+}
+
 /* A thread up to where it waits, or to its end. */
 static bool run_thread(ml_Run *run, uint32_t i)
 {
@@ -215,8 +248,9 @@ static bool run_thread(ml_Run *run, uint32_t i)
     run->now.thread = i;
     run->now.step = t->step[i];
     put_away(run, i, true);
-    if (!ml_run_from(run, t->pc[i]))
-        return false;
+    if (!ml_run_from(run, t->pc[i])) {
+        return t->late ? raise_late(run) : false; /* it may come of that one */
+    }
     put_away(run, i, false);
     at = &run->g->code.v[run->stop];
     t->pc[i] = run->stop + 1;
@@ -315,6 +349,11 @@ bool ml_run_threads(ml_Run *run, const ml_Kernel *k)
             if (!run_warp(run, i, i + WARP < n ? i + WARP : (uint32_t)n))
                 return false;
         met = gather(run, 0, (uint32_t)n, AT_BLOCK);
+        if (run->threads->late && met >= 0) {
+            put_away(run, run->threads->late_thread, true);
+            run->now.thread = run->threads->late_thread;
+            return raise_late(run);
+        }
     } while (met > 0);
     if (met < 0)
         return false;

@@ -259,7 +259,7 @@ bool ml_check_interpreted(ml_Ctx *cx, const ml_Func *ref, const ml_Module *got_m
                           const ml_ParamRole *roles, const ml_RunArg *initial,
                           const ml_Reference *expected, ml_CheckResult *r)
 {
-    const ml_InterpOpts io = {.skip = opts->skip};
+    const ml_InterpOpts io = {.skip = opts->skip, .side_by_side = opts->side_by_side};
     uint32_t n = ref->n_params;
     bool moves = opts->n_moved > 0, ok;
     ml_RunArg *b = ML_ARRAY(cx, ml_RunArg, n + 1u), *was = ML_ARRAY(cx, ml_RunArg, n + 1u);

@@ -19,6 +19,7 @@ typedef struct ml_CheckOpts {
     bool exact;           /* bit for bit */
     int64_t limit;        /* innermost iterations of each program; 0: 10^7 */
     uint32_t skip;        /* ML_SKIP_..., of both runs */
+    bool side_by_side;    /* of `got`: threads of a block (interp.h) */
     uint32_t wide_one_in; /* of the outermost iterations in the wider type; 0: all */
     const ml_Moved
         *moved;     /* layouts that `got` gave parameters of `ref`, in order: it gets */
