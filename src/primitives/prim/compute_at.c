@@ -553,7 +553,28 @@ static void suggest_compute_at(ml_Schedule *s, const ml_Given *args, const ml_Er
         ml_try(t, NULL, "compute_inline(\"%s\")", ml_name_of(s, args[BLOCK].uid));
 }
 
+static void find_bound(const ml_Stmt *s, bool in_init, void *user)
+{
+    ml_Uid *found = user;
+
+    (void)in_init;
+    if (s->kind == ML_STMT_FOR && ml_as_for(s)->kind == ML_FOR_THREAD)
+        *found = ml_stmt_uid(s);
+    if (!*found)
+        ml_stmt_children(s, find_bound, user);
+}
+
+/* Threads inside of the block are one kernel now with those around it. */
+static bool joins_kernel(ml_Call *c, ml_Uid block)
+{
+    ml_Uid bound = 0;
+
+    ml_stmt_children(ml_index_node(c->p.index, block), find_bound, &bound);
+    return !bound || ml_check_launchable(c, bound);
+}
+
 static const ml_Post posts[] = {
+    {ML_STRICT, ML_BLOCK_OF, joins_kernel, NULL},
     {ML_SOUND, ML_BLOCK_OF, keeps_values, NULL},
     {ML_SOUND, ML_BLOCK_OF, ml_check_accumulation, NULL},
     {ML_SOUND, ML_BLOCK_OF, ml_check_concurrency, NULL},
@@ -579,7 +600,7 @@ static const ml_Param params[] = {
         ML_E_ROOT_BLOCK, ML_E_NOT_STAGE_PIPELINE, ML_E_NOT_COMPLETE_OR_REDUCTION,          \
             ML_E_NOT_SAME_SCOPE, ML_E_NOT_SCHEDULABLE, __VA_ARGS__, ML_E_BAD_ARGUMENT,     \
             ML_E_REGION_NOT_SOLVABLE, ML_E_NOT_REGION_COVERED, ML_E_ORDER_REVERSED,        \
-            ML_E_INSTANCES_LOST, ML_E_OK                                                   \
+            ML_E_INSTANCES_LOST, ML_E_THREAD_NESTED, ML_E_LAUNCH_LIMIT, ML_E_OK            \
     }
 
 const ml_Primitive ml_prim_compute_at = {
