@@ -8,6 +8,7 @@
  * lowering-and-codegen 9.1.
  */
 #include "moonloop/primitives/rewrite/addend.h"
+#include "moonloop/primitives/rewrite/cache.h"
 #include "moonloop/primitives/rewrite/move.h"
 #include "moonloop/primitives/rewrite/retype.h"
 
@@ -126,6 +127,8 @@ static bool check_nest(Lift *l, ml_Uid scope)
     ml_DomVec dom = {0};
     const char *why = NULL;
 
+    if (ml_under_threads(c, b->tag))
+        return no_factor(l, "threads run it");
     ml_index_loops(cx, c->p.index, b->tag, &loops);
     for (size_t k = 0; k < loops.n; k++) {
         const ml_For *f = ml_as_for(loops.v[k]);
@@ -133,9 +136,6 @@ static bool check_nest(Lift *l, ml_Uid scope)
 
         if (f->body != below)
             return ml_fail_not_only_child(c, below, f);
-        if (f->kind == ML_FOR_THREAD)
-            return ml_fail_as(cx, ML_E_LOOP_ANNOTATED, "loop {0} has a thread binding, {1}",
-                              ML_LOOP(f), ML_TEXT(f->thread.name));
         ml_push(cx, &dom, ((ml_Dom){f->var, f->min, f->extent}));
     }
     l->top = loops.n > 0 ? loops.v[0] : &b->base;
@@ -323,8 +323,6 @@ static bool install(Lift *l, ml_Uid scope)
     ml_call_replace(c, top, ml_seq(c->cx, both, 2));
     root = ml_block_add_alloc(c->cx, ml_call_block(c, scope), l->sums);
     ml_call_replace(c, scope, &root->base);
-    ml_call_subject(c, ML_BLOCK_OF, l->block->tag, NULL);
-    ml_call_subject(c, ML_COPY_OF, ml_as_block(in)->tag, NULL);
     ml_call_return_block(c, ml_as_block(in)->tag);
     return true;
 }
@@ -365,13 +363,6 @@ static bool lift_factor(ml_Call *c)
            reinfer(&l);
 }
 
-static const ml_Post posts[] = {
-    {ML_SOUND, ML_COPY_OF, ml_check_stays_declared, NULL},
-    /* A result that each iteration had for itself is read behind the loops. */
-    {ML_STRICT, ML_BLOCK_OF, ml_check_concurrency, NULL},
-    {0},
-};
-
 static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block that adds up products"),
     ML_PARAM_ATTR("buffer_index", ML_P_READ_BUFFER,
@@ -390,11 +381,9 @@ const ml_Primitive ml_prim_lift_factor = {
             "parameter gets a copy first, by cache_read.",
     ML_PARAMS(params),
     .result = ML_R_BLOCK,
-    .posts = posts,
-    .errors = (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_BUFFER_NOT_ALLOCATED,
-                                     ML_E_NOT_SUPPORTED, ML_E_NOT_STAGE_PIPELINE,
-                                     ML_E_NO_SIGNED_FACTOR, ML_E_NOT_ONLY_CHILD,
-                                     ML_E_LOOP_ANNOTATED, ML_E_NOT_AFFINE,
-                                     ML_E_NOT_SCHEDULABLE, ML_E_OPAQUE_ACCESS,
-                                     ML_E_REGION_UNDECLARED, ML_E_WOULD_RACE, ML_E_OK},
+    .errors =
+        (const ml_ErrorCode[]){ML_E_ROOT_BLOCK, ML_E_BUFFER_NOT_ALLOCATED,
+                               ML_E_NOT_SUPPORTED, ML_E_NOT_STAGE_PIPELINE,
+                               ML_E_NO_SIGNED_FACTOR, ML_E_NOT_ONLY_CHILD, ML_E_NOT_AFFINE,
+                               ML_E_NOT_SCHEDULABLE, ML_E_OPAQUE_ACCESS, ML_E_OK},
 };
