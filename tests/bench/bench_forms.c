@@ -55,6 +55,29 @@ static void draw(int64_t *d)
     }
 }
 
+/* The model that is shipped; each: seconds of the rows of all candidates. */
+static void by_xgb(const ml_FormBatch *b, ml_Ctx *cx, double *score, double each)
+{
+    ml_Model *m = ml_model_open(cx, "xgb", &(ml_ModelOpts){.threads = 2});
+    const ml_Samples s = {b->n, ML_FEATURES, b->rows, b->begin};
+    double begin, spent = 0;
+    int n = 0;
+
+    if (m == NULL || !ml_streq(m->kind->name, "xgb")) {
+        ml_model_close(m);
+        return; /* there is no libxgboost: `analytic` takes its place */
+    }
+    do {
+        begin = now();
+        if (!ml_model_score(m, cx, &s, score))
+            die("score", ml_error(cx));
+        spent += now() - begin;
+        n++;
+    } while (spent < 1.0);
+    figure("the same with xgb", CANDIDATES / (each + spent / n), 50000, "1/s", true);
+    ml_model_close(m);
+}
+
 static void by_forms(ml_SketchForms *f, ml_Ctx *cx, const int64_t *d)
 {
     ml_Model *m = ml_model_analytic(2);
@@ -81,8 +104,9 @@ static void by_forms(ml_SketchForms *f, ml_Ctx *cx, const int64_t *d)
            100000, "1/s", true);
     figure("the same with the analytic score", CANDIDATES * n / (spent[0] + spent[1]),
            100000, "1/s", true);
-    free(score);
     ml_model_close(m);
+    by_xgb(&b, cx, score, spent[0] / n);
+    free(score);
 }
 
 static void by_replay(ml_SketchForms *f, const int64_t *d)

@@ -161,13 +161,17 @@ static void threads(Row *r)
     ml_Forms *f = r->f;
     ml_Num product = feature_const(r, 1), outside = product, one = product;
     ml_Num launches = feature_const(r, 0), threads = feature_const(r, r->t->threads);
-    bool any = false;
+    ml_Num none = one;
 
     for (size_t k = 0; k < r->n_loops; k++) {
-        if (r->n->axes.v[r->loops[k]].kind == ML_FOR_PARALLEL) {
+        const ml_NestAxis *a = &r->n->axes.v[r->loops[k]];
+
+        if (a->kind == ML_FOR_PARALLEL) {
+            ml_Num there = a->parts ? r->more[k] : one;
+
             product = ml_form_mul(f, product, r->ext[k]);
-            launches = any ? launches : outside;
-            any = true;
+            launches = ml_form_select(f, ml_form_mul(f, none, there), outside, launches);
+            none = ml_form_mul(f, none, ml_form_not(f, there));
         }
         outside = ml_form_mul(f, outside, r->ext[k]);
     }

@@ -104,6 +104,9 @@ static void find_loops(Row *r, const StoreAt *at)
         r->ext[k] = a->extent;
         r->more[k] = ml_form_lt(f, one, a->extent);
         r->live[k] = stays ? one : r->more[k];
+        if (a->parts) /* else it is the loop inside that has what it says */
+            r->live[k] =
+                ml_form_max(f, r->more[k], ml_form_lt(f, feature_const(r, 0), a->unroll));
         r->inside[k] = ml_form_mul(f, r->inside[k + 1], a->extent);
         if (r->body == k + 1 &&
             (a->kind == ML_FOR_UNROLLED || a->kind == ML_FOR_VECTORIZED))

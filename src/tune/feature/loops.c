@@ -6,19 +6,26 @@ enum { KIND = 16, PER_KIND = 11, NONE = 3, MIXED = 10, GPU = 49, THREADS = 50, T
 static void kind_of_loop(Row *r, size_t at, uint8_t kind)
 {
     ml_Forms *f = r->f;
-    ml_Num product = feature_const(r, 1), length = feature_const(r, 0);
-    double number = 0;
+    ml_Num zero = feature_const(r, 0), product = feature_const(r, 1), length = zero;
+    ml_Num number = zero;
 
-    for (size_t k = 0; k < r->n_loops; k++)
-        if (r->n->axes.v[r->loops[k]].kind == kind) {
-            number++;
-            product = ml_form_mul(f, product, r->ext[k]);
-            length = r->ext[k];
-        }
-    r->out[at] = ml_form_slog(f, feature_const(r, number));
-    r->out[at + 1] = number > 0 ? ml_form_slog(f, product) : feature_const(r, 0);
-    r->out[at + 2] = number > 0 ? ml_form_slog(f, length) : feature_const(r, 0);
-    r->out[at + (number > 0 ? MIXED : NONE)] = feature_const(r, 1);
+    for (size_t k = 0; k < r->n_loops; k++) {
+        const ml_NestAxis *a = &r->n->axes.v[r->loops[k]];
+        ml_Num there = a->parts ? r->more[k] : feature_const(r, 1);
+
+        if (a->kind != kind)
+            continue;
+        number = ml_form_add(f, number, there);
+        product = ml_form_mul(f, product, r->ext[k]);
+        length = ml_form_select(f, there, r->ext[k], length);
+    }
+    ml_Num any = ml_form_lt(f, zero, number);
+
+    r->out[at] = ml_form_slog(f, number);
+    r->out[at + 1] = ml_form_select(f, any, ml_form_slog(f, product), zero);
+    r->out[at + 2] = ml_form_select(f, any, ml_form_slog(f, length), zero);
+    r->out[at + MIXED] = any;
+    r->out[at + NONE] = ml_form_not(f, any);
 }
 
 void ml_feature_loops(Row *r)

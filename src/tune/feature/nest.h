@@ -29,7 +29,8 @@ typedef struct ml_NestAxis {
     uint8_t kind;   /* an ml_IterKind or ml_ForKind */
     uint8_t thread; /* of a loop that is one: 1 + its place among blockIdx.x to vthread */
     bool annotated;
-    bool parts; /* of a loop: its digits may have one value each, and are not joined */
+    bool
+        parts; /* of a loop: it is one where it runs more than once; digits are not joined */
     ml_Num extent;
     ml_Num unroll; /* pragma_auto_unroll_max_step, 0: none */
     ml_Sum value;  /* of an iter: its binding, over axes */

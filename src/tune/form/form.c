@@ -9,7 +9,7 @@
 void ml_forms_init(ml_Forms *f, ml_Ctx *cx)
 {
     *f = (ml_Forms){.cx = cx, .n_slots = 1024};
-    f->slots = ML_ARRAY(cx, uint32_t, f->n_slots);
+    f->slots = ML_ARRAY(cx, uint64_t, f->n_slots);
 }
 
 static double apply(ml_FormOp op, double a, double b, double c)
@@ -67,15 +67,20 @@ void ml_forms_at(ml_Forms *f, const double *x)
 
 /* ---- nodes */
 
+static uint64_t mixed(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 32;
+}
+
 static uint64_t hash_of(const ml_FormNode *n)
 {
-    uint64_t h = ml_fnv(ML_FNV, &n->op, sizeof n->op);
+    uint64_t bits;
 
+    memcpy(&bits, &n->value, sizeof bits);
     if (n->op == ML_FORM_CONST)
-        return ml_fnv(h, &n->value, sizeof n->value);
-    h = ml_fnv(h, &n->a, sizeof n->a);
-    h = ml_fnv(h, &n->b, sizeof n->b);
-    return ml_fnv(h, &n->c, sizeof n->c);
+        return mixed(n->op, bits);
+    return mixed(mixed(n->op, n->a | (uint64_t)n->b << 32), n->c);
 }
 
 static bool same(const ml_FormNode *x, const ml_FormNode *y)
@@ -87,31 +92,44 @@ static bool same(const ml_FormNode *x, const ml_FormNode *y)
     return x->a == y->a && x->b == y->b && x->c == y->c;
 }
 
-static uint32_t *slot_of(const ml_Forms *f, const ml_FormNode *n)
-{
-    size_t k = (size_t)hash_of(n) & (f->n_slots - 1);
+/* A slot is 1 + the position of a node below, and bits of its hash above: most others are told
+ * apart without looking at them. */
+#define SLOT_HASH UINT64_C(0xffffffff00000000)
 
-    while (f->slots[k] && !same(&f->nodes.v[f->slots[k] - 1], n))
+static uint64_t *slot_of(const ml_Forms *f, const ml_FormNode *n, uint64_t h)
+{
+    size_t k = (size_t)h & (f->n_slots - 1);
+
+    while (f->slots[k] && (((f->slots[k] ^ h) & SLOT_HASH) ||
+                           !same(&f->nodes.v[(uint32_t)f->slots[k] - 1], n)))
         k = (k + 1) & (f->n_slots - 1);
     return &f->slots[k];
 }
 
+static void grow(ml_Forms *f)
+{
+    f->n_slots *= 2;
+    f->slots = ML_ARRAY(f->cx, uint64_t, f->n_slots);
+    for (size_t k = 0; k < f->nodes.n; k++) {
+        uint64_t h = hash_of(&f->nodes.v[k]);
+
+        *slot_of(f, &f->nodes.v[k], h) = (h & SLOT_HASH) | (k + 1);
+    }
+}
+
 static ml_Num intern(ml_Forms *f, const ml_FormNode *n)
 {
-    uint32_t *s = slot_of(f, n);
+    uint64_t h = hash_of(n), *s = slot_of(f, n, h);
 
     if (*s)
-        return *s - 1;
+        return (uint32_t)*s - 1;
     if (2 * (f->nodes.n + 1) > f->n_slots) {
-        f->n_slots *= 2;
-        f->slots = ML_ARRAY(f->cx, uint32_t, f->n_slots);
-        for (size_t k = 0; k < f->nodes.n; k++)
-            *slot_of(f, &f->nodes.v[k]) = (uint32_t)k + 1;
-        s = slot_of(f, n);
+        grow(f);
+        s = slot_of(f, n, h);
     }
     ml_push(f->cx, &f->nodes, *n);
-    *s = (uint32_t)f->nodes.n;
-    return *s - 1;
+    *s = (h & SLOT_HASH) | f->nodes.n;
+    return (ml_Num)f->nodes.n - 1;
 }
 
 ml_Num ml_form_const(ml_Forms *f, double v)

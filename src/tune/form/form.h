@@ -58,7 +58,7 @@ typedef struct ml_Forms {
     ml_Ctx *cx; /* where it all is */
     ML_VEC(ml_FormNode) nodes;
     ML_VEC(ml_FormTable) tables;
-    uint32_t *slots; /* hash table of 1 + node */
+    uint64_t *slots; /* hash table of 1 + node */
     size_t n_slots;
     const double *x;            /* the vector at hand */
     size_t known;               /* nodes before have their value at x */

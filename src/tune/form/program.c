@@ -11,8 +11,8 @@ enum { NO_REGISTER = 65535 };
 
 typedef struct Compile {
     const ml_Forms *f;
-    size_t *last; /* of a node: 1 + the last step that uses it; 0: none */
-    uint16_t *at; /* its register */
+    uint32_t *last; /* of a node: 1 + the last step that uses it; 0: none */
+    uint16_t *at;   /* its register */
     ML_VEC(uint16_t) free;
     uint32_t n_registers;
 } Compile;
@@ -50,7 +50,7 @@ static size_t mark_needed(Compile *c, const ml_Num *out, size_t n)
     size_t count = 0;
 
     for (size_t k = 0; k < n; k++)
-        c->last[out[k]] = SIZE_MAX;
+        c->last[out[k]] = UINT32_MAX;
     for (size_t k = c->f->nodes.n; k-- > 0;) {
         ml_Num from[3];
 
@@ -59,7 +59,7 @@ static size_t mark_needed(Compile *c, const ml_Num *out, size_t n)
         count++;
         for (size_t m = operands(&c->f->nodes.v[k], from); m-- > 0;)
             if (c->last[from[m]] == 0) /* seen from above first: the last use */
-                c->last[from[m]] = k + 1;
+                c->last[from[m]] = (uint32_t)k + 1;
     }
     return count;
 }
@@ -104,7 +104,7 @@ bool ml_form_compile(ml_Ctx *cx, const ml_Forms *f, const ml_Num *out, size_t n,
     Compile c = {.f = f};
     size_t needed;
 
-    c.last = ML_ARRAY(tmp, size_t, f->nodes.n + 1);
+    c.last = ML_ARRAY(tmp, uint32_t, f->nodes.n + 1);
     c.at = ML_ARRAY(tmp, uint16_t, f->nodes.n + 1);
     needed = mark_needed(&c, out, n);
     ml_FormStep *steps = ML_ARRAY(cx, ml_FormStep, needed + 1);

@@ -9,7 +9,8 @@
  *                               for i' in e_i / E_i, j' in e_j / E_j
  *                                 i = f // E_j % E_i + i', j = f % E_j + j'
  *
- * with E = e where the loop is a part, else 1: a loop of one iteration counts nothing.
+ * with E = e where the loop is a part, else 1: a loop of one iteration counts nothing, the fused
+ * one neither.
  * Source: auto-scheduler 7.4, 13.
  */
 #include "moonloop/tune/symbolic/symbolic_impl.h"
@@ -147,15 +148,14 @@ static ml_Num product_of(const Nested *b, const ml_Num *part)
     return product;
 }
 
-/* The outer loops, up to the first with which the product is above the limit. Whether there is
- * anything to run in parallel. */
-static bool find_front(Nested *b, const Ask *ask)
+/* The outer loops, up to the first with which the product is above the limit. */
+static void find_front(Nested *b, const Ask *ask)
 {
     ml_Forms *f = b->s->f;
     ml_Num one = ml_form_const(f, 1), on = one, product = one;
 
     if (!ask->parallel || b->s->n.axes.v[b->v[0]->axis].kind == ML_FOR_PARALLEL)
-        return false;
+        return;
     for (size_t k = 0; k < b->n && b->spatial[k] && is_free(b, k); k++) {
         b->part[k] = on;
         product = ml_form_mul(f, product, extent_of(b, k));
@@ -163,11 +163,10 @@ static bool find_front(Nested *b, const Ask *ask)
         if (!is_alone(b, k))
             break;
     }
-    return ml_form_holds(f, ml_form_lt(f, one, product_of(b, b->part)));
 }
 
-/* The inner loops without gaps, up to the limit. Whether there is a vector. */
-static bool find_back(Nested *b, const Ask *ask)
+/* The inner loops without gaps, up to the limit. */
+static void find_back(Nested *b, const Ask *ask)
 {
     ml_Forms *f = b->s->f;
     ml_Num one = ml_form_const(f, 1), on = one, product = one;
@@ -179,29 +178,37 @@ static bool find_back(Nested *b, const Ask *ask)
                          ml_form_mul(f, b->near[k], ml_form_le(f, product, ask->lanes)));
         b->lane[k] = on;
     }
-    return ml_form_holds(f, ml_form_lt(f, one, product_of(b, b->lane)));
 }
 
-/* Nothing but this block is in the loops, and all of them are one without a gap. */
+/* Nothing but this block is in the loops, and all of them are one without a gap, of which some is
+ * to run in parallel and some as a vector. */
 static bool is_one_walk(const Nested *b)
 {
+    ml_Forms *f = b->s->f;
+    ml_Num one = ml_form_const(f, 1);
     for (size_t k = 0; k < b->n; k++)
         if (!b->spatial[k] || !is_free(b, k) || !is_alone(b, k))
             return false;
-    return ml_form_holds(b->s->f, b->near[0]);
+    return ml_form_holds(
+        f, ml_form_mul(f, b->near[0],
+                       ml_form_mul(f, ml_form_lt(f, one, product_of(b, b->part)),
+                                   ml_form_lt(f, one, product_of(b, b->lane)))));
 }
 
 /* ---------------------------------------------------------------- what becomes of them */
 
-/* Those of loops from..to-1 that are part become one loop above them, or inside. */
+/* Those loops that are part become one above them, or inside. NULL: none may be. */
 static ml_NestNode *fuse_parts(Nested *b, const ml_Num *part, bool inside, uint8_t kind)
 {
     Sym *s = b->s;
     ml_Forms *f = s->f;
     ml_Num one = ml_form_const(f, 1), zero = ml_form_const(f, 0), below = one;
-    uint32_t fused = ml_sym_new_loop(s, product_of(b, part));
+    ml_Num product = product_of(b, part);
+    uint32_t fused = ml_sym_new_loop(s, product);
     ml_NestNode *node = ml_nest_node(&s->n, NULL), *at;
 
+    if (ml_form_is(f, product, 1))
+        return NULL;
     s->n.axes.v[fused].kind = kind;
     s->n.axes.v[fused].parts = true;
     for (size_t k = b->n; k-- > 0;) {
@@ -283,21 +290,24 @@ static bool rewrite(Sym *s, ml_NestNode *block, const Ask *ask)
     if (b.n == 0)
         return true;
     find_gaps(&b);
-    bool parallel = find_front(&b, ask), vector = find_back(&b, ask);
-    ml_NestNode *outer = b.v[0];
+    find_front(&b, ask);
+    find_back(&b, ask);
+    ml_NestNode *outer = NULL;
 
-    if (parallel && vector && is_one_walk(&b)) {
+    if (is_one_walk(&b)) {
         if (!walk_in_vectors(&b, ask))
             return false;
     } else {
-        for (size_t k = 0; k < b.n && parallel && vector; k++)
+        ml_Num many = ml_form_lt(f, ml_form_const(f, 1), product_of(&b, b.lane));
+
+        for (size_t k = 0; k < b.n; k++) {
+            b.lane[k] = ml_form_mul(f, b.lane[k], many);
             b.part[k] = ml_form_mul(f, b.part[k], ml_form_not(f, b.lane[k]));
-        if (parallel && ml_form_holds(f, ml_form_not(f, b.lane[0])))
-            outer = fuse_parts(&b, b.part, false, ML_FOR_PARALLEL);
-        if (vector)
-            fuse_parts(&b, b.lane, true, ML_FOR_VECTORIZED);
+        }
+        outer = fuse_parts(&b, b.part, false, ML_FOR_PARALLEL);
+        fuse_parts(&b, b.lane, true, ML_FOR_VECTORIZED);
     }
-    unroll(&b, ask, outer);
+    unroll(&b, ask, outer ? outer : b.v[0]);
     return true;
 }
 

@@ -44,6 +44,10 @@ const ml_FormStats *ml_sketch_forms_stats(const ml_SketchForms *s);
  * default; SIZE_MAX: at each). */
 void ml_sketch_forms_check(ml_SketchForms *s, size_t times);
 
+/* Of a sketch whose first eight variants agreed only every eighth is compared from then on, as
+ * long as none disagrees. */
+void ml_sketch_forms_trust(ml_SketchForms *s);
+
 /* What a space does behind the decisions: fn, on a replayed program (false: there is no such
  * program), by the names of postprocessors of which fn is made. Outlives the forms. */
 typedef struct ml_FormPost {

@@ -148,6 +148,8 @@ struct ml_SketchForms {
     ml_FormPost post;
     uint32_t numbers;
     size_t checks;
+    size_t agreed; /* variants that were compared, and did */
+    bool trusts;
     size_t *spare; /* replays that are left; NULL: any number */
     ml_Forms f;
     ML_VEC(Branch) tree;

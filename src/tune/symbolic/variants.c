@@ -13,7 +13,7 @@
  */
 #include "moonloop/tune/symbolic/symbolic_impl.h"
 
-enum { NOTHING = -1, CHECKS = 2 };
+enum { NOTHING = -1, CHECKS = 2, TRUST_FROM = 8, CHECK_EVERY = 8 };
 
 ml_SketchForms *ml_sketch_forms_new(ml_Schedule *start, const ml_Trace *trace,
                                     const ml_FeatureTarget *target,
@@ -58,6 +58,11 @@ const ml_FormStats *ml_sketch_forms_stats(const ml_SketchForms *s)
 void ml_sketch_forms_check(ml_SketchForms *s, size_t times)
 {
     s->checks = times;
+}
+
+void ml_sketch_forms_trust(ml_SketchForms *s)
+{
+    s->trusts = true;
 }
 
 void ml_sketch_forms_spare(ml_SketchForms *s, size_t *replays)
@@ -246,6 +251,7 @@ static void compare(ml_SketchForms *s, Variant *v, const int64_t *d, int n_real)
     }
     s->st.mismatches += v->real;
     s->st.replayed += v->real;
+    s->agreed += !v->real && v->checked == 1;
 }
 
 /* ---------------------------------------------------------------- many candidates */
@@ -293,6 +299,17 @@ static int32_t walk(const ml_SketchForms *s, size_t lane)
     return ~to;
 }
 
+/* Whether its forms count. Once enough variants of a sketch were compared and all agreed, one of
+ * several is, until one does not. */
+static bool is_believed(const ml_SketchForms *s, size_t variant)
+{
+    const Variant *v = &s->variants.v[variant];
+
+    return !v->real && (v->checked >= s->checks ||
+                        (s->trusts && s->agreed >= TRUST_FROM && s->st.mismatches == 0 &&
+                         variant % CHECK_EVERY != 0));
+}
+
 static void keep_real(ml_SketchForms *s, Batch *b, size_t k, int n)
 {
     size_t all = n > 0 ? (size_t)n * ML_FEATURES : 0;
@@ -324,7 +341,7 @@ static void settle(ml_SketchForms *s, Batch *b, size_t k, size_t variant)
     Variant *v = &s->variants.v[variant];
     const int64_t *d = b->d + k * s->numbers;
 
-    if (!v->real && v->checked >= s->checks) {
+    if (is_believed(s, variant)) {
         b->variant[k] = (int32_t)variant;
         b->n_rows[k] = v->n_rows;
         return;
@@ -347,8 +364,7 @@ static void classify(ml_SketchForms *s, Batch *b)
         for (size_t l = 0; l < n; l++) {
             int32_t v = walk(s, l);
 
-            bool forms = v != NOTHING && !s->variants.v[v].real &&
-                         s->variants.v[v].checked >= s->checks;
+            bool forms = v != NOTHING && is_believed(s, (size_t)v);
 
             if (!forms && !may_replay(s, b, from + l))
                 continue;
@@ -361,7 +377,7 @@ static void classify(ml_SketchForms *s, Batch *b)
                 answer(s, b, from, n);
                 s->st.check_seconds += ml_clock() - begin;
             }
-            if (s->variants.v[v].real || s->variants.v[v].checked < s->checks) {
+            if (!is_believed(s, (size_t)v)) {
                 double begin = ml_clock();
 
                 settle(s, b, from + l, (size_t)v);

@@ -36,6 +36,8 @@ const char *ml_xgb_library_open(ml_Ctx *cx, const char *path, ml_XgbLibrary *out
         {"XGBoosterSaveModelToBuffer", &out->save, false},
         {"XGBoosterLoadModelFromBuffer", &out->load, false},
         {"XGBoosterFeatureScore", &out->gain, false},
+        {"omp_get_max_threads", &out->most_threads, true},
+        {"omp_set_num_threads", &out->set_threads, true},
     };
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 

@@ -35,6 +35,8 @@ typedef struct ml_XgbLibrary {
     int (*gain)(void *booster, const char *config, uint64_t *n_features,
                 const char ***features, uint64_t *dims, const uint64_t **shape,
                 const float **scores);
+    int (*most_threads)(void); /* of the OpenMP that it is built on; NULL: of none */
+    void (*set_threads)(int n);
 } ml_XgbLibrary;
 
 /* Of the file that MOONLOOP_XGBOOST names, else of the system; opened once a process.

@@ -18,6 +18,26 @@
 #define CURIOUS      0.3
 #define CURIOUS_ENDS 512.0
 
+/* On one thread: predicting in place asks OpenMP how many there are, not the booster, and its
+ * threads spin between calls. */
+static int predict(const ml_XgbLibrary *x, void *booster, const char *array,
+                   const uint64_t **shape, const float **margin)
+{
+    int threads = x->most_threads && x->set_threads ? x->most_threads() : 0, status;
+    uint64_t dims;
+
+    if (threads > 1)
+        x->set_threads(1);
+    status = x->predict_dense(booster, array,
+                              "{\"type\":1,\"training\":false,\"iteration_begin\":0,"
+                              "\"iteration_end\":0,\"missing\":NaN,"
+                              "\"strict_shape\":false,\"cache_id\":0}",
+                              NULL, shape, &dims, margin);
+    if (threads > 1)
+        x->set_threads(threads);
+    return status;
+}
+
 /* Sums of rows for every sample by one booster. */
 static bool sums(const ml_XgbLibrary *x, ml_Ctx *cx, void *booster, const ml_Samples *s,
                  float *out)
@@ -25,19 +45,15 @@ static bool sums(const ml_XgbLibrary *x, ml_Ctx *cx, void *booster, const ml_Sam
     uint32_t from = s->begin[0], n = s->begin[s->n] - from;
     const uint64_t *shape;
     const float *margin;
-    uint64_t dims;
 
     memset(out, 0, s->n * sizeof *out);
     if (n == 0)
         return true;
     const float *rows = s->rows + (size_t)from * s->columns;
 
-    if (!ml_xgb_ok(x, cx,
-                   x->predict_dense(booster, ml_xgb_array(cx, rows, n, s->columns),
-                                    "{\"type\":1,\"training\":false,\"iteration_begin\":0,"
-                                    "\"iteration_end\":0,\"missing\":NaN,"
-                                    "\"strict_shape\":false,\"cache_id\":0}",
-                                    NULL, &shape, &dims, &margin)))
+    if (!ml_xgb_ok(
+            x, cx,
+            predict(x, booster, ml_xgb_array(cx, rows, n, s->columns), &shape, &margin)))
         return false;
     ml_packed_sums(s->begin, s->n, margin - from, out);
     return true;

@@ -21,7 +21,7 @@ enum {
     GENERATIONS = 4,
     CHILDREN = 128, /* of one generation */
     CROSS_PERCENT = 25,
-    MUTANTS = 8,       /* beside these by the mutators of the space */
+    MUTANTS = 4,       /* beside these by the mutators of the space, which take long */
     RANDOM_EVERY = 20, /* one of so many is picked by chance */
 };
 
@@ -57,7 +57,7 @@ static const Point *parent(const Point *const *v, const double *up_to, size_t n,
 }
 
 /* Children of the population, sketch by sketch; how many are new. */
-static size_t generation(Pool *p, ml_Random *r)
+static size_t generation(Pool *p, ml_Random *r, bool first)
 {
     size_t n = p->points.n < POPULATION ? p->points.n : POPULATION, fresh = 0;
     const Point **v = ML_ARRAY(p->batch, const Point *, p->points.n + 1);
@@ -71,7 +71,7 @@ static size_t generation(Pool *p, ml_Random *r)
     qsort(v, p->points.n, sizeof *v, ml_point_by_mean);
     for (size_t k = 0; k < n; k++)
         up_to[k] = (k ? up_to[k - 1] : 0) + exp2(-2 * (v[k]->mean - v[0]->mean));
-    for (size_t k = 0; k < MUTANTS; k++)
+    for (size_t k = 0; first && k < MUTANTS; k++)
         fresh += ml_pool_mutate(p, r, parent(v, up_to, n, r), 1);
     for (size_t k = 0; k < CHILDREN; k++) {
         const Point *a = parent(v, up_to, n, r), *b = parent(v, up_to, n, r);
@@ -110,7 +110,7 @@ static int next(Strategy *s, size_t n, Made *out)
     ml_pool_learn(p);
     draw(p, &r);
     for (int k = 0; k < GENERATIONS; k++)
-        if (generation(p, &r) == 0)
+        if (generation(p, &r, k == 0) == 0)
             break;
     got = ml_pool_pick(p, &r, n, random, out);
     if (got < n)

@@ -76,6 +76,7 @@ static ml_SketchForms *forms_of(Pool *p, uint32_t sketch)
         p->forms[sketch] =
             ml_sketch_forms_new(p->t->start, &p->t->sketches[sketch].trace, &target, &none);
         ml_sketch_forms_check(p->forms[sketch], 1);
+        ml_sketch_forms_trust(p->forms[sketch]);
         ml_sketch_forms_spare(p->forms[sketch], &p->replays);
         add_post(p, sketch);
     }
