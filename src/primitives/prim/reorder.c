@@ -398,6 +398,27 @@ static bool same_elements_stay(const Driven *d, const ml_Block *b, const Chain *
     return true;
 }
 
+/* Instances that touch one element of what the block writes first differ in a loop whose
+ * iterations are not apart; none of the loops inside of such a one has come outside, so that
+ * it still decides. */
+static bool outer_loops_decide(const Driven *d, const ml_Block *b, const Chain *ch)
+{
+    for (size_t k = 0; k < ch->n; k++) {
+        ml_Uid loop = ch->path[k]->var->uid;
+        size_t m = 0;
+        bool apart = true;
+
+        while (ch->now[m]->var->uid != loop)
+            if (position(ch, ch->now[m++]->var->uid) > k)
+                apart = ml_is_int(ch->path[k]->extent, 1);
+        for (size_t w = 0; w < b->n_writes && !apart; w++)
+            if (!ml_accesses_disjoint(d->c->cx, d->c->facts, d->c->p, loop,
+                                      b->writes[w].buffer))
+                return false;
+    }
+    return b->n_matches == 0;
+}
+
 static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *ch)
 {
     ml_Ctx *cx = c->cx;
@@ -413,7 +434,7 @@ static bool check_instances(ml_Call *c, const ml_StmtVec *driven, const Chain *c
         free = free && (same_elements_stay(&d, blocks[k], ch) ||
                         ml_runs_in_any_order(c, blocks[k], runs_of(&d, blocks[k])));
     }
-    if (free)
+    if (free || (driven->n == 1 && outer_loops_decide(&d, blocks[0], ch)))
         return true;
     for (size_t k = 0; k < ch->n; k++) {
         const ml_For *f = ch->path[k];
@@ -447,6 +468,50 @@ static void find_driven(ml_Ctx *cx, const ml_Stmt *st, ml_StmtVec *out)
             find_driven(cx, below.v[k], out);
 }
 
+static bool has_order(const ml_Iter *it)
+{
+    return it->kind != ML_ITER_SPATIAL && it->kind != ML_ITER_REDUCE;
+}
+
+static bool see_effect(const ml_Expr *e, void *user)
+{
+    bool *found = user;
+
+    *found |= (e->flags & ML_X_EFFECT) != 0;
+    return false;
+}
+
+/* An ordered or opaque iter wants its values in their order. Loops that drive none may come
+ * inside of it, for what instances pass on to each other is asked apart; calls that do more
+ * than compute stay where they are. */
+static bool check_kinds(ml_Call *c, const ml_Block *b, const Chain *ch)
+{
+    bool effect = false;
+
+    for (size_t m = 0; m < b->n_iters; m++) {
+        size_t last = 0;
+        bool stays = true;
+
+        if (!has_order(&b->iters[m]))
+            continue;
+        if (!effect)
+            ml_stmt_visit_exprs_below(b->body, ML_ROLES_ALL, see_effect, &effect);
+        for (size_t k = 0; k < ch->n; k++) {
+            const ml_For *f = ch->now[k];
+
+            if (ml_is_int(f->extent, 1) || (!ml_loop_drives(b, f, ML_ITER_OPAQUE) &&
+                                            !ml_loop_drives(b, f, ML_ITER_ORDERED)))
+                continue;
+            stays &= position(ch, f->var->uid) >= last;
+            last = position(ch, f->var->uid);
+        }
+        if (effect || !stays)
+            return ml_fail(c->cx, ML_E_BAD_ITER_KIND, ML_ITER(b, m), ML_BLOCK(b),
+                           ML_TEXT(ml_iter_kind_name((ml_IterKind)b->iters[m].kind)));
+    }
+    return true;
+}
+
 static bool check_blocks(ml_Call *c, const Chain *ch)
 {
     ml_Ctx *cx = c->cx;
@@ -457,10 +522,8 @@ static bool check_blocks(ml_Call *c, const Chain *ch)
         const ml_Block *b = ml_as_block(blocks.v[k]);
         const char *why = NULL;
 
-        for (size_t m = 0; m < b->n_iters && ml_call_asks(c, ML_SOUND); m++)
-            if (b->iters[m].kind != ML_ITER_SPATIAL && b->iters[m].kind != ML_ITER_REDUCE)
-                return ml_fail(cx, ML_E_BAD_ITER_KIND, ML_ITER(b, m), ML_BLOCK(b),
-                               ML_TEXT(ml_iter_kind_name((ml_IterKind)b->iters[m].kind)));
+        if (ml_call_asks(c, ML_SOUND) && !check_kinds(c, b, ch))
+            return false;
         if (b->n_iters == 0)
             continue;
         if (!ML_PROVE(c, ML_SOUND,
