@@ -54,6 +54,25 @@ static void recurrences_compute_the_same(void **state)
         TWO(16) "    Y[15] = X[1]\n"
                 "    for j in range(15):\n"
                 "        Y[14 - j] = Y[15 - j] + X[j]\n",
+        /* what comes after it is loaded */
+        TWO(16) "    for j in range(14):\n"
+                "        Y[j + 1] = Y[j] + Y[j + 2]\n",
+        /* rows by turns, and steps of each one after the other */
+        TWO(64) "    for j in range(16):\n"
+                "        Y[j] = T.if_then_else(j > 0, Y[j - 1], X[0]) + X[j]\n"
+                "        Y[j + 16] = T.if_then_else(j > 0, Y[j + 15], X[1]) + X[j + 16]\n"
+                "        Y[j + 32] = T.if_then_else(j > 0, Y[j + 31] + Y[j - 1], X[2])\n",
+        TWO(64) "    for j in range(8):\n"
+                "        Y[j * 2] = T.if_then_else(j > 0, Y[j * 2 - 1], X[0]) + X[j]\n"
+                "        Y[j * 2 + 32] = T.if_then_else(j > 0, Y[j * 2 + 31], X[0]) * "
+                "X[j]\n"
+                "        Y[j * 2 + 1] = Y[j * 2] + X[j + 1]\n"
+                "        Y[j * 2 + 33] = Y[j * 2 + 32] + Y[j * 2 + 1]\n",
+        /* one element for two, and one that is begun from what was there */
+        TWO(64) "    Y[0] = X[5]\n"
+                "    for j in range(16):\n"
+                "        Y[j + 32] = Y[j] + T.if_then_else(j > 0, Y[j + 31], Y[0])\n"
+                "        Y[j + 1] = Y[j] + X[j]\n",
         /* rows */
         TWO(64) "    for i, j in T.grid(4, 16):\n"
                 "        Y[i * 16 + j] = T.if_then_else(j > 0, Y[i * 16 + j - 1], "
@@ -73,8 +92,10 @@ static void what_is_not_the_element_just_stored_is_loaded(void **state)
                 "        Y[j + 2] = Y[j] + X[j]\n",
         TWO(16) "    for j in range(15):\n"
                 "        Y[j] = Y[j + 1] + X[j]\n",
-        TWO(16) "    for j in range(14):\n"
-                "        Y[j + 1] = Y[j] + Y[j + 2]\n",
+        /* overwritten, perhaps, before it is loaded */
+        TWO(64) "    for j in range(16):\n"
+                "        Y[j + 1] = Y[j] + X[j]\n"
+                "        Y[j * 3 % 32] = X[j]\n",
         TWO(16) "    for j in range(8):\n"
                 "        Y[j] = Y[j] + X[j]\n",
         TWO(16) "    for j in range(15):\n" /* a load without a condition, too */
