@@ -47,10 +47,11 @@ local function divisor_near(n, x)
 end
 
 -- Squares in each block: rows of them times 1000 and columns; where they divide the whole,
--- no square is cut. Where some are, small blocks come first: in a cut block each square is guarded.
+-- no square is cut. Long runs along what is read come first: few lines of few pages are open then.
+-- Where squares are cut, small blocks do: in a cut block each square is guarded.
 local function shapes_for(width, rows, columns)
     local out, seen = {}, {}
-    local list = { { 16, 4 }, { 4, 16 }, { 1, 1 }, { 4, 4 }, { 1, 64 }, { 64, 1 } }
+    local list = { { 64, 2 }, { 16, 4 }, { 4, 16 }, { 1, 1 }, { 4, 4 }, { 1, 64 }, { 64, 1 } }
     if rows % width ~= 0 or columns % width ~= 0 then table.insert(list, 1, { 1, 4 }) end
     for _, shape in ipairs(list) do
         local r, c = shape[1], shape[2]
