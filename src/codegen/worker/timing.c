@@ -18,7 +18,8 @@
 #define TOO_SLOW    2.0   /* the same of a long one, the first */
 #define VERY_LONG   0.02  /* seconds of a call of which less is hopeless already: */
 #define SLOWER      1.3   /* times the best, the first */
-#define LONGEST     0.05  /* seconds of a call that is a sample though it is the first */
+#define LONGEST     0.05  /* seconds of a call that is a sample though it is the first: */
+#define WORSE       1.15  /* times the best, the first */
 #define CONTENDER   1.1   /* times the best, of who is sampled to the end */
 
 typedef struct Plan {
@@ -167,7 +168,10 @@ static bool settled(const ml_Samples *s)
 /* Times the best, from which on a call says that there is no hope. */
 static double hopeless(double call)
 {
-    return call > VERY_LONG ? SLOWER : call > LONG_CALL ? TOO_SLOW : HOPELESS;
+    return call > LONGEST     ? WORSE
+           : call > VERY_LONG ? SLOWER
+           : call > LONG_CALL ? TOO_SLOW
+                              : HOPELESS;
 }
 
 bool ml_time_hopeless(double call, double best)
@@ -179,15 +183,15 @@ bool ml_time_hopeless(double call, double best)
  * takes at most; *sample: a first sample, or NAN. A first call that is long and says that
  * best (0: none) is out of reach is the only one, and a very long one whatever it says,
  * unless it was put aside meanwhile. */
-static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, double best,
-                        int32_t *status, double *once, double *sample)
+static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, bool search,
+                        double best, int32_t *status, double *once, double *sample)
 {
     const uint64_t before = switches();
     double begin = clock_now(), t = batch(k, 1, status);
 
     *once = t;
     *sample = (double)NAN;
-    if (best > 0 && (t > LONGEST || ml_time_hopeless(t, best)) && switches() == before)
+    if (((search && t > LONGEST) || ml_time_hopeless(t, best)) && switches() == before)
         return 1;
     while (clock_now() - begin < p->warm && *status == 0)
         t = fmin(t, batch(k, 1, status));
@@ -197,15 +201,17 @@ static uint64_t warm_up(const ml_Kernel *k, const Plan *p, bool cold, double bes
     return cold ? 1 : calls_for(k, p->sample, t, status, sample);
 }
 
-/* A long call is a good sample by itself: of a search fewer are needed, and the quicker of
- * those that warmed it up is the first. */
-static bool shorten(Plan *p, ml_TimingMode mode, double once)
+/* A search: a long call is a good sample by itself, and fewer are needed. */
+static bool searches(ml_TimingMode mode)
 {
-    if (mode != ML_TIMING_TUNE && mode != ML_TIMING_TURN)
-        return false;
-    p->least = once > 0.02 ? 1 : once > 0.01 ? 2 : 3;
-    p->least += mode == ML_TIMING_TUNE;
-    return true;
+    return mode == ML_TIMING_TUNE || mode == ML_TIMING_TURN;
+}
+
+/* The quicker of the calls that warmed it up is the first sample. */
+static void shorten(Plan *p, ml_TimingMode mode, double once)
+{
+    p->least = once > VERY_LONG ? 1 : once > 0.01 ? 2 : 3;
+    p->least += mode == ML_TIMING_TUNE && once <= LONGEST;
 }
 
 static bool done(const Plan *p, const ml_Samples *s, double spent)
@@ -228,8 +234,8 @@ void ml_time_kernel(const ml_Kernel *k, const ml_Sampling *how, ml_Samples *out)
     uint64_t calls, retakes = 0;
 
     memset(out, 0, sizeof *out);
-    calls = warm_up(k, &p, n_cold > 0, races && !n_cold ? best : 0, &out->status, &once,
-                    &first);
+    calls = warm_up(k, &p, n_cold > 0, searches(mode) && !n_cold,
+                    races && !n_cold ? best : 0, &out->status, &once, &first);
     if (out->status)
         return;
     if (races && !n_cold && once > hopeless(once) * best) {
@@ -237,10 +243,12 @@ void ml_time_kernel(const ml_Kernel *k, const ml_Sampling *how, ml_Samples *out)
         out->given_up = true;
         return;
     }
-    if (n_cold)
+    if (n_cold) {
         p.least *= 4; /* a sample is a single call */
-    else if (once > LONG_CALL && shorten(&p, mode, once))
+    } else if (once > LONG_CALL && searches(mode)) {
+        shorten(&p, mode, once);
         first = once;
+    }
     if (how->runs > 0) { /* the caller's number, however long that takes */
         p.least = p.most = how->runs;
         p.limit = (double)INFINITY;
