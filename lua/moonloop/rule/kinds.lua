@@ -121,6 +121,7 @@ kinds.rules = {
         end
         table.insert(list, 2, tensor("wmma", { req = "must", levels = { 2 }, scope = "shared.dyn" }, false))
         table.insert(list, 3, tensor("mma", { req = "no" }, true))
+        table.insert(list, 4, tensor("lanes", { req = "must", levels = { 2 }, scope = "shared.dyn" }, false))
         return list
     end,
     hexagon = function()

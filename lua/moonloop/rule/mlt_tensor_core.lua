@@ -1,6 +1,7 @@
 -- mlt-tensor-core - multi-level tiling around what a warp computes with its tensor cores.
 --
--- opts: as multi-level-tiling; group: "wmma" or "mma"; pipeline: whether copies of the next tile go on while one is
+-- opts: as multi-level-tiling; group: "wmma", "mma", or "lanes", which is wmma with mma.sync on registers that the program
+-- lays out over the lanes, loaded by ldmatrix; pipeline: whether copies of the next tile go on while one is
 -- computed. Each product that the block maps to starts one state: the block in the form of the intrinsic
 -- (moonloop.mapping), tiled, its result and operands staged through shared memory and fragments. The block as it was
 -- competes too. Source: auto-scheduler 10.
@@ -41,7 +42,37 @@ for _, out in ipairs { "f16", "f32" } do
     })
 end
 
+groups.lanes = {}
+for _, x in ipairs { { "f16f16f32", "f16", "f32" }, { "f16f16f16", "f16", "f16" }, { "bf16bf16f32", "bf16", "f32" } } do
+    for _, trans in ipairs { false, true } do
+        table.insert(groups.lanes, {
+            init = "mma_fill_16x16_" .. x[3], compute = "mma_" .. x[1] .. (trans and "_trans_b" or ""),
+            like = "wmma_sync_16x16x16_" .. x[1] .. (trans and "_trans" or ""), -- the same, with indices that are plain
+            load_a = ("mma_ldmatrix_%s_a_dyn"):format(x[2]),
+            load_b = ("mma_ldmatrix_%s_b%s_dyn"):format(x[2], trans and "_trans" or ""),
+            store = ("mma_store_16x16_%s_shared_dyn"):format(x[3]), sm = 80,
+            scopes = { "warp", "warp", "warp" }, tiles = { { 16, 16 }, { 16, 16 } },
+            lanes = { { "i", "j" }, trans and { "i", "j", true } or { "j", "i", true }, { "i", "j" } },
+        })
+    end
+end
+
 -- ---- steps
+
+-- Registers of lanes in place of the last two dimensions of a buffer, tile by tile (those of the result are tiles
+-- already): lane and element of the one in a line (a row of A and of the result, a column of B) and along it.
+local function spread(s, copy, which, group, k)
+    if not group.lanes then return end
+    local line, along, is_b = table.unpack(group.lanes[k])
+    local view = core.block_view(s, s:handle(copy))
+    local names, to = {}, {}
+    for d = 1, (which == "read" and view.reads[1] or view.writes[1]).rank - 2 do names[d], to[d] = "u" .. d, "u" .. d end
+    table.move({ "i", "j" }, 1, 2, #names + 1, names)
+    local f = (k < 3 and "i // 16, j // 16, " or "") .. ("%s %% 8 * 4 + %s %% 8 // 2, %s %% 16 // 8 * %d + %s %% 16 // 8 * %d + %s %% 2"):format(
+        line, along, along, is_b and 2 or 4, line, is_b and 4 or 2, along)
+    s:transform_layout(copy, { which, 0 }, ("lambda %s: (%s)"):format(table.concat(names, ", "),
+        table.concat(table.move({ f }, 1, 1, #to + 1, to), ", ")), nil, true)
+end
 
 local function said(s, block, key, value) s:annotate(block, key, value) end
 
@@ -74,11 +105,11 @@ end
 -- The block in the form of the group's product, its inner tile a block of its own.
 local function transform(state, opts)
     local s, block, group = state.s, state.block, state.group
-    local m = mapping.list(s, block, group.compute)[1]
+    local m = mapping.list(s, block, group.like or group.compute)[1]
     if not m then return {} end
     state.form = mapping.form(s, block, m, { pack = false, multiple = group.multiple })
-    if opts.group == "wmma" then output_layout(s, block, m.all) end
-    local loop = s:tile_with_intrinsic(block, group.compute)
+    if opts.group ~= "mma" then output_layout(s, block, m.all) end
+    local loop = s:tile_with_intrinsic(block, group.like or group.compute)
     if not loop then return {} end
     local outer = s:blockize(loop)
     said(s, outer, tensorize, group.compute)
@@ -121,6 +152,7 @@ local function store_wmma(state, opts)
     local out = s:cache_write(state.block, 0, state.group.scopes[3])
     s:reverse_compute_at(out, last_of(state, 3), true)
     inline_store(state, copy)
+    spread(s, out, "read", state.group, 3)
     local outer = s:blockize((last(s, out, 2)))
     said(s, outer, tensorize, state.group.store)
     said(s, outer, warp, 1)
@@ -139,7 +171,7 @@ local function store_mma(state)
 end
 
 local function store(state, opts)
-    return (opts.group == "wmma" and store_wmma or store_mma)(state, opts)
+    return (opts.group == "mma" and store_mma or store_wmma)(state, opts)
 end
 
 -- Copies of tiles by blocks that say what they copy, how is decided when they are lowered.
@@ -158,15 +190,16 @@ local function read_reuse(state, opts)
     return mlt.read_reuse(state, opts)
 end
 
--- The last two loops of a copy in tiles, each a block; nil: they do not divide.
-local function tile_of(s, copy, tile)
-    local outer, inner = {}, {}
+-- The last two loops of an operand's copy in tiles, each a block; nil: they do not divide.
+local function tile_of(s, copy, group, operand)
+    local outer, inner, tile = {}, {}, group.tiles[operand]
     for k, l in ipairs { last(s, copy, 2) } do
         local extent = s:get(l).extent
         if not extent or extent % tile[k] ~= 0 then return nil end
         outer[k], inner[k] = table.unpack(s:split(l, { moon.auto, tile[k] }))
     end
     s:reorder(outer[1], outer[2], inner[1], inner[2])
+    spread(s, copy, "write", group, operand)
     return s:blockize(inner[1])
 end
 
@@ -182,7 +215,7 @@ local function load_fragments(state, opts, target)
     for k, name in ipairs { group.load_a, group.load_b } do
         local copy = s:cache_read(state.block, k - 1, group.scopes[k])
         s:compute_at(copy, inner[#inner], true)
-        local outer = tile_of(s, copy, group.tiles[k])
+        local outer = tile_of(s, copy, group, k)
         if not outer then return {} end
         said(s, outer, tensorize, name)
         said(s, outer, warp, 1)
@@ -238,7 +271,7 @@ local function software_pipeline(state, opts)
 end
 
 local steps = { transform, tile,
-    function(state, opts) return opts.group == "wmma" and mlt.write_reuse(state, opts) or { state } end,
+    function(state, opts) return opts.group ~= "mma" and mlt.write_reuse(state, opts) or { state } end,
     store, read_reuse, load_fragments, software_pipeline }
 
 local function sm_of(target) return math.tointeger(tonumber(tostring(target.arch):match("^sm_(%d+)"))) or 0 end
@@ -250,11 +283,11 @@ return setmetatable(rule, { __call = function(_, opts)
         if name == "threadIdx.x" then core.fail("bad-argument", "mlt-tensor-core: threadIdx.x is the lane of a warp") end
     end
     if not groups[opts.group] then
-        core.fail("bad-argument", "mlt-tensor-core: group is wmma or mma, not " .. tostring(opts.group))
+        core.fail("bad-argument", "mlt-tensor-core: group is wmma, mma or lanes, not " .. tostring(opts.group))
     end
     local write = opts.reuse_write or {}
-    if opts.group == "wmma" and (write.req ~= "must" or not tostring(write.scope):find("^shared")) then
-        core.fail("bad-argument", "mlt-tensor-core: wmma needs reuse_write 'must' in shared memory")
+    if opts.group ~= "mma" and (write.req ~= "must" or not tostring(write.scope):find("^shared")) then
+        core.fail("bad-argument", ("mlt-tensor-core: %s needs reuse_write 'must' in shared memory"):format(opts.group))
     end
     return function(s, block, target)
         if not mlt.applies(s, block, opts) then return { s } end
@@ -262,7 +295,7 @@ return setmetatable(rule, { __call = function(_, opts)
         local apart = s:copy() -- groups of a convolution are batches of products
         mapping.separate(apart, s:get(block).name)
         for _, group in ipairs(groups[opts.group]) do
-            if sm_of(target) >= group.sm and #mapping.list(apart, apart:handle(block), group.compute) > 0 then
+            if sm_of(target) >= group.sm and #mapping.list(apart, apart:handle(block), group.like or group.compute) > 0 then
                 local start = apart:copy()
                 said(start, block, "meta_schedule.tiling_structure", opts.structure)
                 local states = mlt.run({ s = start, block = start:handle(block), group = group }, opts, target, steps)

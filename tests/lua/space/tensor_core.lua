@@ -21,7 +21,10 @@ local function candidate(p, sketch, seed)
 end
 
 -- The product that the sketch is around, by the name of its intrinsic; nil: there is none.
-local function product_of(sketch) return sketch.schedule:trace():json():match('"(%a+_sync_[%w_]+)') end
+local function product_of(sketch)
+    local text = sketch.schedule:trace():json()
+    return text:match('"(%a+_sync_[%w_]+)') or text:match('"(mma_b?f16[%w_]+)')
+end
 
 local function products(list)
     local found = {}
@@ -34,16 +37,17 @@ local function matmul(m, n, k, dtype) return workload.matmul { m = m, n = n, k =
 
 test("products of halves have sketches for each group that computes them, beside those of loops", function()
     local wmma, mma = "wmma_sync_16x16x16_f16f16f32 wmma_sync_16x16x16_f16f16f32_trans", "mma_sync_m16n8k8_f16f16f32 "
+    local lanes = "mma_f16f16f32 mma_f16f16f32_trans_b "
     local names, n = products(sketches(matmul(32, 32, 32, "f16.acc32")))
-    assert(names == mma .. wmma and n == 6, names)
+    assert(names == lanes .. mma .. wmma and n == 8, names)
     names, n = products(sketches(matmul(32, 32, 32, "f16.acc32"), "sm_75"))
     assert(names == mma .. wmma and n == 4, names)
     names, n = products(sketches(matmul(32, 32, 32, "f16.acc32"), "sm_70"))
     assert(names == "" and n == 1, names)
     names = products(sketches(matmul(32, 32, 32, "f16.acc16")))
-    assert(names == (mma .. wmma):gsub("f32", "f16"), names)
+    assert(names == (lanes .. mma .. wmma):gsub("f32", "f16"), names)
     names = products(sketches(matmul(32, 32, 32, "bf16.acc32")))
-    assert(names == wmma:gsub("f16f16f32", "bf16bf16f32"), names)
+    assert(names == (lanes .. wmma):gsub("f16f16f32", "bf16bf16f32"), names)
     assert(products(sketches(matmul(32, 32, 32, "bf16.acc32"), "sm_75")) == "")
     local A, B, k = te.placeholder({ 32, 32 }, "int8", "A"), te.placeholder({ 32, 32 }, "int8", "B"), te.reduce_axis(32, "k")
     local C = te.compute({ 32, 32 }, function(i, j)
@@ -59,7 +63,7 @@ local programs = {
     { "batches", workload.batch_matmul { b = 2, n = 16, m = 32, k = 16, dtype = "f16.acc32" } },
     { "conv2d", workload.conv2d { h = 6, w = 6, ci = 16, co = 16, k = 3, s = 1, p = 1, dtype = "f16.acc32" } },
     { "a strided one", workload.conv2d { h = 8, w = 8, ci = 5, co = 20, k = 3, s = 2, p = 1, dtype = "f16.acc32" } },
-    { "groups", workload.conv2d { h = 4, w = 4, ci = 32, co = 48, k = 1, s = 1, p = 0, g = 2, dtype = "f16.acc32" } },
+    { "groups", workload.conv2d { h = 4, w = 4, ci = 32, co = 32, k = 1, s = 1, p = 0, g = 2, dtype = "f16.acc32" } },
     { "epilogue", workload.conv2d_bias_relu { h = 4, w = 4, ci = 16, co = 16, k = 3, s = 1, p = 1, dtype = "f16.acc32" } },
 }
 
@@ -75,7 +79,8 @@ test("each sketch around a tensor core's product computes what the program does"
                     made = made + 1
                     local r, text = moon.check(s), s:script()
                     assert(r.ok, ("%s, %s, seed %d: %s\n%s"):format(row[1], product, seed, tostring(r.first_at), text))
-                    assert(text:find("T.tvm_mma_sync(", 1, true) and text:find("T.tvm_load_matrix_sync(", 1, true), text)
+                    local by = product:find("_sync_") and { "T.tvm_mma_sync(", "T.tvm_load_matrix_sync(" } or { "T.ptx_mma(", "T.ptx_ldmatrix(" }
+                    assert(text:find(by[1], 1, true) and text:find(by[2], 1, true), text)
                     assert(not text:find("meta_schedule.auto_tensorize\"", 1, true), text)
                     for _, f in ipairs(moon.verify(s:mod(), { what = { "well-formed", "regions", "threading", "gpu" } })) do
                         assert(f.severity ~= "error", row[1] .. ": " .. f.message)
@@ -93,14 +98,14 @@ test("mma is pipelined where its sum has more than one step, and copies say how 
     local p = matmul(32, 32, 64, "f16.acc32")
     for _, sketch in ipairs(sketches(p)) do
         local text = sketch.schedule:script()
-        local mma = (product_of(sketch) or ""):find("^mma") ~= nil
+        local mma = (product_of(sketch) or ""):find("^mma_sync") ~= nil
         assert((text:find('"software_pipeline_async_stages": [0]', 1, true) ~= nil) == mma or not product_of(sketch), text)
         assert((text:find('"permuted_layout": "g2s_A"', 1, true) ~= nil) == mma)
         if mma then assert(text:find('"auto_copy": True', 1, true) and text:find('"permuted_layout": "s2l_B"', 1, true), text) end
     end
     local short = matmul(32, 32, 8, "f16.acc32") -- one step: nothing to overlap
     for _, sketch in ipairs(sketches(short)) do
-        assert(not (product_of(sketch) or ""):find("^mma") or not sketch.schedule:script():find("software_pipeline", 1, true))
+        assert(not (product_of(sketch) or ""):find("^mma_sync") or not sketch.schedule:script():find("software_pipeline", 1, true))
     end
 end)
 
@@ -144,8 +149,9 @@ test("options that cannot be are refused by name", function()
         assert(not ok and e.code == "bad-argument" and e.message:find(text, 1, true), tostring(e))
     end
     refused("threadIdx.x", { group = "mma", structure = "SSSRRSRS", binds = { "threadIdx.x" } })
-    refused("wmma or mma", { group = "tcgen05", structure = "SSSRRSRS" })
+    refused("wmma, mma or lanes", { group = "tcgen05", structure = "SSSRRSRS" })
     refused("reuse_write", { group = "wmma", structure = "SSSRRSRS" })
+    refused("lanes needs reuse_write", { group = "lanes", structure = "SSSRRSRS" })
 end)
 
 return tests
