@@ -68,7 +68,7 @@ for n = 0, 1 do
 end
 EOF
 typed "dofile('$TMPDIR/tiles.lua')" ':check' ':ir sync_threads'
-[ "$status" = 0 ] && has out 'ok   C equals v0' && has out 'T.tvm_storage_sync("shared")' &&
+[ "$status" = 0 ] && has out 'ok C equals v0' && has out 'T.tvm_storage_sync("shared")' &&
     has out 'barrier before loop k_1: a thread writes A_shared'
 verdict 'a product in tiles is checked, its barriers are told'
 typed 's = schedule(workload.matmul(512, 256, 256), {target = "cuda-sm_75"})' 'i = s:get_loops("C")[1]' \
