@@ -67,7 +67,7 @@ bool ml_check_on_threads(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_
     if (!f && ml_error(cx)->code == ML_E_LOWERING_FAILED) {
         ml_Failure *why = ml_failure_from(ml_error(cx));
 
-        runs->not_compiled =
+        runs->loop_by_loop =
             ml_format(cx, "checked loop by loop, threads not side by side: %s",
                       ml_failure_message(why));
         ml_failure_free(why);

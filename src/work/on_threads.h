@@ -7,7 +7,7 @@
 
 /* Whether there is a loop or an attribute over threads. */
 bool ml_work_has_threads(const ml_Func *f);
-/* ml_check of it. runs->not_compiled says when the threads could not run side by side. */
+/* ml_check of it. runs->loop_by_loop says when the threads could not run side by side. */
 bool ml_check_on_threads(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_Work *got,
                          const ml_CheckOpts *opts, ml_CheckResult *r, ml_CheckRuns *runs);
 

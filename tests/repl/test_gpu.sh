@@ -71,6 +71,10 @@ typed "dofile('$TMPDIR/tiles.lua')" ':check' ':ir sync_threads'
 [ "$status" = 0 ] && has out 'ok C equals v0' && has out 'T.tvm_storage_sync("shared")' &&
     has out 'barrier before loop k_1: a thread writes A_shared'
 verdict 'a product in tiles is checked, its barriers are told'
+typed 's = schedule(workload.matmul(16, 16, 32))' 'l = s:get_loops("C")' 's:bind(l[1], "blockIdx.x")' \
+    's:bind(l[3], "threadIdx.x")' ':check'
+[ "$status" = 0 ] && has out 'ok C equals v0' && has err 'checked loop by loop' && has err 'reduces over loop k'
+verdict 'what is not lowered yet is checked loop by loop, and said'
 typed 's = schedule(workload.matmul(512, 256, 256), {target = "cuda-sm_75"})' 'i = s:get_loops("C")[1]' \
     'b, t = table.unpack(s:split(i, {false, 256}))' 's:bind(b, "blockIdx.x") s:bind(t, "threadIdx.x")' \
     's:compute_at(s:cache_read("C", 0, "shared.dyn"), b)' ':check'

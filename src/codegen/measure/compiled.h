@@ -17,6 +17,8 @@ typedef struct ml_CheckRuns {
     bool ref_compiled, got_compiled, got_interpreted;
     bool refused;             /* by lowering: it will be on every machine */
     const char *not_compiled; /* why not, one line; NULL: it was */
+    const char *loop_by_loop; /* why threads did not run side by side; NULL: no threads, or
+                                 they did */
     uint32_t line;            /* of the current program's text, of a crash; 0 */
 } ml_CheckRuns;
 

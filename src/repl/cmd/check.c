@@ -204,6 +204,8 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
             ml_data_str(ml_session_data(ss), "shape", sizes);
         ml_data_fields(ml_session_data(ss), &ml_check_fields, &r);
         report(ss, &r, sizes ? ml_format(cx, "%s: %s", sizes, names) : names);
+        if (runs.loop_by_loop)
+            ml_err_prose(&ss->out, ml_format(cx, "note: %s", runs.loop_by_loop));
         v.ok = r.ok;
         if (!r.ok && ss->status == 0)
             ss->status = 1;

@@ -223,6 +223,22 @@ static void a_barrier_that_some_threads_do_not_reach_is_refused(void **state)
                      1);
 }
 
+/* A block that reduces over threads would be a race as it stands. */
+static void a_reduction_across_threads_is_refused_for_now(void **state)
+{
+    expect_refused(
+        *state,
+        HEAD "A: T.Buffer((4, 32), \"float32\"), B: T.Buffer((4,), \"float32\")):\n"
+             "    for i in T.thread_binding(4, thread=\"blockIdx.x\"):\n"
+             "        for k in T.thread_binding(32, thread=\"threadIdx.x\"):\n"
+             "            with T.block(\"B\"):\n"
+             "                vi, vk = T.axis.remap(\"SR\", [i, k])\n"
+             "                with T.init():\n"
+             "                    B[vi] = T.float32(0)\n"
+             "                B[vi] = B[vi] + A[vi, vk]\n",
+        "check_launch", "block B reduces over loop k, which is bound to threadIdx.x");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +249,7 @@ int main(void)
         TEST(the_next_iteration_waits_unless_it_uses_another_part),
         TEST(a_barrier_that_parts_nothing_is_left_out),
         TEST(a_barrier_that_some_threads_do_not_reach_is_refused),
+        TEST(a_reduction_across_threads_is_refused_for_now),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
