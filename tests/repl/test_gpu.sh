@@ -19,7 +19,7 @@ typed 'moon.tune(workload.matmul(16, 16, 16), {space = moon.tune.space{target = 
 grep -q 'no-device' err && has err 'programs for cuda-sm_80'
 verdict 'a space for a GPU is not searched'
 typed 'print(#moon.tune.space{target = "cuda-sm_80"}.sketches(workload.matmul{m = 32, n = 32, k = 32, dtype = "f16.acc32"}))'
-[ "$status" = 0 ] && [ "$(cat out)" = 6 ]
+[ "$status" = 0 ] && [ "$(cat out)" = 8 ]
 verdict 'its sketches are made'
 
 typed "$half" ':intrinsics --target cuda-sm_75'
