@@ -122,9 +122,11 @@ static void forms_are_what_replays_give(void **state)
                : getenv("ML_QUICK") ? 8
                                     : 40,
                &sum);
-    if (sets == NULL) { /* nearly all have forms, and all that have some hold */
+    /* Most have forms (sums cut into blocks have none: rfactor of a fused loop), and all that
+     * have some hold. */
+    if (sets == NULL) {
         assert_int_equal(sum.mismatched, 0);
-        assert_true(20 * sum.without_forms <= sum.sketches);
+        assert_true(3 * sum.without_forms <= sum.sketches);
     }
 }
 
