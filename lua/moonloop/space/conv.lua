@@ -396,7 +396,9 @@ function conv.sketches(list, program, target, threads)
     local best
     for _, way in ipairs(ways) do
         way.blocks, way.first, way.blocks_cost = blocks_of(way)
-        if way.first and (not best or way.blocks_cost < best.blocks_cost) then best = way end
+        -- threads that pad their own parts wait for nobody: better, but for weights that come from far away
+        local waits = pads and not way.unpadded and bytes <= target.l2
+        if way.first and not waits and (not best or way.blocks_cost < best.blocks_cost) then best = way end
     end
     if best then add(best, best.blocks, 99) end
     local function all_of(way, most)
