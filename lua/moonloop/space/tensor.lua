@@ -80,17 +80,17 @@ end
 
 -- The copy of the operand that all lanes share goes back into the block where it can be taken as it lies. That of the
 -- other one is left: the schedule of dot products copies it once more, in its own order, and takes it in then.
-local function inlined(s, made, target)
+local function inlined(s, made, target, sums)
     local left
     for _, o in ipairs(made.map.operands) do
         local name = made.copies[o.name]
-        if name and not o.write and #o.own == 1 then
+        if name and not o.write and #o.own == 1 and not sums then -- else it is stored without a sign
             facts.try(s, function(x)
                 x:compute_inline(name)
                 local f = facts.of(x, x:get_block(made.block))
                 if not f or not quant.axes_of(f, target) then core.fail("intrin-mismatch", "another form") end
             end)
-        elseif name and not o.write then
+        elseif name and not o.write and #o.own > 1 then
             left = name
         end
     end
@@ -109,9 +109,25 @@ local function prepare(s, target)
     local keep = {}
     for _, copy in pairs(made.copies) do keep[copy] = true end
     plain.inline(s, keep)
-    local right = inlined(s, made, target)
     local f = facts.of(s, s:get_block(made.block))
-    return made.block, f, f and quant.axes_of(f, target), right, m.copies or groups
+    local a = f and quant.axes_of(f, target)
+    local sums
+    if a then
+        facts.try(s, function(x)
+            sums = quant.lifted(x, made.block, f, a)
+            local g = facts.of(x, x:get_block(made.block))
+            local b = g and quant.axes_of(g, target)
+            if not b or b.ragged then
+                sums = nil
+                core.fail("intrin-mismatch", "another form")
+            end
+        end)
+    end
+    local right = inlined(s, made, target, sums)
+    f = facts.of(s, s:get_block(made.block))
+    a = f and quant.axes_of(f, target)
+    if a then a.sums = sums end
+    return made.block, f, a, right, m.copies or groups
 end
 
 function tensor.sketches(list, program, target, threads)
@@ -124,7 +140,7 @@ function tensor.sketches(list, program, target, threads)
     end
     local consumer, rest = plain.follower(probe, name), {}
     for _, n in ipairs(facts.blocks(probe)) do
-        if n ~= name and n ~= consumer and n ~= right then rest[#rest + 1] = n end
+        if n ~= name and n ~= consumer and n ~= right and n ~= a.sums then rest[#rest + 1] = n end
     end
     for _, order in ipairs(quant.orders(f, a, target, threads)) do
         facts.sketch(list, program, ("mapped to dot products of %d, %s"):format(a.dot.taps, order), function(s)

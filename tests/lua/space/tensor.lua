@@ -56,8 +56,8 @@ test("an image of few channels, taps fused", function()
     is_mapped(w.quantized_conv2d { h = 9, w = 9, ci = 3, co = 24, k = 7, s = 2, p = 3, rq = true }, has.bytes, true)
 end)
 
-test("channels of the result that no vector divides", function()
-    is_mapped(w.quantized_conv2d { h = 5, w = 5, ci = 16, co = 10, k = 3, p = 1, rq = true, dtype = "int8" }, has.bytes, true)
+test("channels that no vector and no instruction divides", function()
+    is_mapped(w.quantized_conv2d { h = 5, w = 5, ci = 18, co = 10, k = 3, p = 1, rq = true }, has.bytes, true)
 end)
 
 test("groups", function()
@@ -72,6 +72,16 @@ test("a left operand that lies the other way", function()
         return te.sum(te.cast(A(k, i), "float32") * te.cast(B(k, j), "float32"), k)
     end, "C")
     is_mapped(moon.module(te.func({ A, B, C }, "main")), has.pairs)
+end)
+
+test("a signed left operand that lies the other way is stored without its sign", function()
+    local te = moon.te
+    local A, B = te.placeholder({ 22, 33 }, "int8", "A"), te.placeholder({ 22, 37 }, "int8", "B")
+    local k = te.reduce_axis(22, "k")
+    local C = te.compute({ 33, 37 }, function(i, j)
+        return te.sum(te.cast(A(k, i), "int32") * te.cast(B(k, j), "int32"), k)
+    end, "C")
+    is_mapped(moon.module(te.func({ A, B, C }, "main")), has.bytes, true)
 end)
 
 test("a sum that is none of products has no such sketch", function()
