@@ -8,7 +8,8 @@
  *   fragments -> outside  the same with stores
  *
  * Other pairs of scopes, tiles that do not divide, and extents that are not known leave the
- * nest as it is: each thread then copies all of it. Source: lowering-and-codegen 2.9.
+ * nest as it is: the first thread then copies all of it, or each where it is its own memory.
+ * Source: lowering-and-codegen 2.9.
  */
 #include "moonloop/codegen/lower/lower_impl.h"
 
@@ -17,11 +18,14 @@
 
 enum { MOST_LOOPS = 16, AXES = 3, TILE = 16 };
 
+static const char *const NAMES[AXES] = {"tx", "ty", "tz"};
+
 typedef struct Pass {
     ml_Lower *lo;
     ml_Ctx *cx;
     ml_Arith *ar;
-    int64_t threads[AXES]; /* extents of threadIdx.x, y, z; 0: there is no such */
+    int64_t threads[AXES]; /* of the kernel: extents of threadIdx.x, y, z; 0: no such */
+    bool in_kernel, changed;
 } Pass;
 
 typedef struct Copy {
@@ -125,7 +129,7 @@ static const ml_Expr *num(const Copy *c, int64_t v)
 }
 
 static const ml_Stmt *loop_around(const Copy *c, const ml_Var *v, int64_t extent,
-                                  ml_ForKind kind, const char *thread, const ml_Stmt *body)
+                                  ml_ForKind kind, const ml_Stmt *body)
 {
     ml_For f = {.base.span = c->span,
                 .kind = (uint8_t)kind,
@@ -134,9 +138,29 @@ static const ml_Stmt *loop_around(const Copy *c, const ml_Var *v, int64_t extent
                 .extent = num(c, extent),
                 .body = body};
 
-    if (thread)
-        f.thread = ml_thread(thread);
     return ml_for_from(c->p->cx, &f);
+}
+
+/* Loops over all threads of the kernel, of the variables that are not NULL; x innermost. */
+static const ml_Stmt *over_threads(const Pass *p, const ml_Span *span,
+                                   const ml_Var *const *v, const ml_Stmt *body)
+{
+    static const char *const TAGS[] = {"threadIdx.x", "threadIdx.y", "threadIdx.z"};
+
+    for (size_t d = 0; d < AXES; d++) {
+        if (!v[d])
+            continue;
+        ml_For f = {.base.span = span,
+                    .kind = ML_FOR_THREAD,
+                    .var = v[d],
+                    .min = ml_int(p->cx, v[d]->type, 0),
+                    .extent = ml_int(p->cx, v[d]->type, p->threads[d]),
+                    .thread = ml_thread(TAGS[d]),
+                    .body = body};
+
+        body = ml_for_from(p->cx, &f);
+    }
+    return body;
 }
 
 static const ml_Var *new_var(const Copy *c, const char *name)
@@ -253,16 +277,14 @@ static const ml_Stmt *by_turns(const Copy *c, const Turns *t, const ml_Buffer *o
     }
     s = ml_at(cx, s, c->span);
     if (t->lanes > 1)
-        s = loop_around(c, lane, t->lanes, ML_FOR_VECTORIZED, NULL, s);
+        s = loop_around(c, lane, t->lanes, ML_FOR_VECTORIZED, s);
     if (t->threads * t->turns * t->lanes != t->all) /* what is left over is not there */
         s = ml_at(cx, ml_if(cx, ml_lt(cx, begin, num(c, t->all)), s, NULL), c->span);
-    return t->turns > 1 ? loop_around(c, turn, t->turns, ML_FOR_SERIAL, NULL, s) : s;
+    return t->turns > 1 ? loop_around(c, turn, t->turns, ML_FOR_SERIAL, s) : s;
 }
 
 static const ml_Stmt *coalesce(const Copy *c, ml_Block *b)
 {
-    static const char *const TAGS[] = {"threadIdx.x", "threadIdx.y", "threadIdx.z"};
-    static const char *const NAMES[] = {"tx", "ty", "tz"};
     ml_Ctx *cx = c->p->cx;
     Turns t = {.threads = 1, .all = 1, .lanes = lanes_of(c)};
     const ml_Stmt *s;
@@ -297,10 +319,7 @@ static const ml_Stmt *coalesce(const Copy *c, ml_Block *b)
         b->allocs = allocs;
         s = ml_then(cx, by_turns(c, &t, own, true), by_turns(c, &t, own, false));
     }
-    for (size_t d = 0; d < AXES; d++)
-        if (t.axis[d])
-            s = loop_around(c, t.axis[d], c->p->threads[d], ML_FOR_THREAD, TAGS[d], s);
-    return s;
+    return over_threads(c->p, c->span, t.axis, s);
 }
 
 /* ---- by a warp, tile after tile */
@@ -417,8 +436,8 @@ static const ml_Stmt *fragments(const Copy *c, bool loads, const int64_t mnk[3],
     const ml_Stmt *s =
         ml_at(cx, ml_evaluate(cx, ml_call(cx, ML_DT_HANDLE, op, x, 8)), c->span);
 
-    s = loop_around(c, j, c->extent[c->n - 1] / cols, ML_FOR_SERIAL, NULL, s);
-    s = loop_around(c, i, c->extent[c->n - 2] / rows, ML_FOR_SERIAL, NULL, s);
+    s = loop_around(c, j, c->extent[c->n - 1] / cols, ML_FOR_SERIAL, s);
+    s = loop_around(c, i, c->extent[c->n - 2] / rows, ML_FOR_SERIAL, s);
     for (size_t k = c->n - 2; k-- > 0;) {
         ml_For f = *c->loop[k];
 
@@ -453,34 +472,80 @@ static const ml_Stmt *done(const Copy *c, ml_Block *b)
     return is_at(from, "m16n8k8.matrixC") ? fragments(c, false, MMA, TILE, 8) : NULL;
 }
 
+/* The block as it is, by the first thread alone where others see what it writes. */
+static const ml_Stmt *by_first_thread(Pass *p, const ml_Block *b)
+{
+    ml_Ctx *cx = p->cx;
+    const ml_Var *v[AXES] = {NULL};
+    const ml_Expr *first = NULL;
+    const ml_Stmt *s;
+    bool common = false;
+
+    for (uint32_t k = 0; k < b->n_writes; k++)
+        common |= b->writes[k].buffer->scope.rank == ML_SCOPE_SHARED ||
+                  b->writes[k].buffer->scope.rank == ML_SCOPE_GLOBAL;
+    for (size_t d = 0; d < AXES && common; d++) {
+        if (p->threads[d] < 2)
+            continue;
+        v[d] = ml_var_new(cx, NAMES[d], ML_DT_I32);
+        const ml_Expr *at = ml_eq(cx, ml_var(cx, v[d]), ml_int(cx, ML_DT_I32, 0));
+
+        first = first ? ml_and(cx, first, at) : at;
+    }
+    s = ml_block_from(cx, b);
+    if (first)
+        s = ml_stmt_at(cx, ml_if(cx, first, s, NULL), ml_span_of(s, NULL));
+    return over_threads(p, ml_span_of(s, NULL), v, s);
+}
+
+static const ml_Stmt *lower_kernel(Pass *p, const ml_Stmt *s);
+
 static const ml_Stmt *lower_stmt(ml_Ctx *cx, const ml_Stmt *st, void *user)
 {
     const ml_Mapper m = {.stmt = lower_stmt, .user = user};
+    Pass *p = user;
 
     if (!st->has_block)
         return st;
+    if (!p->in_kernel && st->kind == ML_STMT_FOR && ml_as_for(st)->thread.axis)
+        return lower_kernel(p, st);
     if (st->kind != ML_STMT_BLOCK || !number(ml_as_block(st), "auto_copy", 0))
         return ml_stmt_map(cx, st, &m);
     ml_Block b = *ml_as_block(st);
-    Copy c = {.p = user, .block = ml_as_block(st)};
+    Copy c = {.p = p, .block = ml_as_block(st)};
     const ml_Stmt *body = is_copy(&c) ? done(&c, &b) : NULL;
 
+    p->changed = true;
+    b.annotations = ml_dict_without(cx, b.annotations, "auto_copy");
     if (!body) {
-        ml_lower_note(c.p->lo, ml_span_of(st, NULL),
-                      "auto_copy: block %s is left to each thread as it is",
+        ml_lower_note(p->lo, ml_span_of(st, NULL),
+                      "auto_copy: block %s is left as it is, threads do not share it out",
                       b.name ? b.name : "");
-        return st;
+        return by_first_thread(p, &b);
     }
     b.body = body;
-    b.annotations = ml_dict_without(cx, b.annotations, "auto_copy");
     return ml_block_from(cx, &b);
+}
+
+static const ml_Stmt *lower_kernel(Pass *p, const ml_Stmt *s)
+{
+    const ml_Mapper m = {.stmt = lower_stmt, .user = p};
+
+    memset(p->threads, 0, sizeof p->threads);
+    ml_stmt_visit(s, find_threads, p);
+    ml_stmt_visit(s, find_warps, p);
+    find_threads(s, p);
+    p->in_kernel = true;
+    s = ml_stmt_map(p->cx, s, &m);
+    p->in_kernel = false;
+    memset(p->threads, 0, sizeof p->threads);
+    return s;
 }
 
 const ml_Func *ml_pass_lower_auto_copy(ml_Lower *lo, const ml_Func *f)
 {
     Pass p = {.lo = lo, .cx = lo->cx, .ar = ml_lower_arith(lo, f)};
 
-    ml_stmt_visit(f->body, find_threads, &p);
-    ml_stmt_visit(f->body, find_warps, &p);
-    return ml_func_with_body(lo->cx, f, lower_stmt(lo->cx, f->body, &p));
+    f = ml_func_with_body(lo->cx, f, lower_stmt(lo->cx, f->body, &p));
+    return p.changed ? ml_pass_unify_threads(lo, f) : f; /* the threads are the kernel's */
 }

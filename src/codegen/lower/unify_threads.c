@@ -5,7 +5,8 @@
  * blockIdx and threadIdx become one nest around the rest, blocks before threads, x before y
  * before z; loops of one tag share the variable of the first. What a loop of a tag was not
  * around is now done by all its threads: where it writes what they have in common, by the
- * first thread alone. Loops over vthread become serial ones: a thread does the work of all.
+ * first thread alone, unless it is a copy annotated auto_copy, which lower_auto_copy shares
+ * out. Loops over vthread become serial ones: a thread does the work of all.
  * Source: lowering-and-codegen 2.6.
  */
 #include "moonloop/codegen/lower/lower_impl.h"
@@ -62,12 +63,15 @@ static void meet(Unify *u, const ml_For *f, int k)
         u->notes[k] = f->annotations;
         return;
     }
-    if (first->extent != f->extent && !ml_prove_equal(u->ar, first->extent, f->extent))
+    const ml_Expr *a = first->extent, *b = f->extent;
+
+    if (a != b && !(ml_promote(cx, &a, &b) && ml_prove_equal(u->ar, a, b)))
         fail(u, &f->base,
              ml_format(cx, "loops of one kernel bound to %s have the extents %s and %s",
                        f->thread.name, ml_lower_text(cx, first->extent),
                        ml_lower_text(cx, f->extent)));
-    ml_subst_var(cx, &u->to_first, f->var, ml_var(cx, first->var));
+    ml_subst_var(cx, &u->to_first, f->var,
+                 ml_cast(cx, f->var->type, ml_var(cx, first->var)));
     for (size_t j = 0; j < ml_dict_count(f->annotations); j++)
         u->notes[k] = ml_dict_with(cx, u->notes[k], f->annotations->keys[j],
                                    f->annotations->as.list[j]);
@@ -100,10 +104,17 @@ typedef struct Writes {
     bool own, common, global; /* of a thread or warp; of a block; of all blocks */
 } Writes;
 
+static bool is_shared_out(const ml_Stmt *s)
+{
+    return s->kind == ML_STMT_BLOCK &&
+           ml_dict_get(ml_as_block(s)->annotations, "auto_copy") != NULL;
+}
+
 static bool see_writes(const ml_Stmt *s, void *user)
 {
     Writes *w = user;
 
+    w->own |= is_shared_out(s);
     if (s->kind == ML_STMT_STORE) {
         int8_t rank = ml_as_store(s)->buffer->scope.rank;
 
@@ -134,7 +145,7 @@ static const ml_Stmt *guard(ml_Ctx *cx, const ml_Stmt *s, void *user)
     const ml_Expr *first = NULL;
     Writes w = {0};
 
-    if (!lacks)
+    if (!lacks || is_shared_out(s))
         return s;
     ml_stmt_visit(s, see_writes, &w);
     if (!w.common)
