@@ -45,6 +45,10 @@ typed ':open mm.py' ':adopt --db a.db' ':check'
 [ "$status" = 0 ] && grep -q '^ok   n=1,m=64: C equals v0' out && grep -q '^ok   n=48,m=64: C equals' out && grep -q '^ok   n=2,m=65: C equals' out &&
     [ "$(grep -c '^ok   n=[0-9]*,m=[0-9]*: C equals v0' out)" = 5 ]
 verdict ':check without sizes draws them: those of the arms, some beside, some others'
+typed ':open mm.py' 'specialize("n=1,m=64")' 'specialize("n=2,m=65")' ':check'
+[ "$status" = 0 ] && grep -q '^ok   n=2,m=65: ' out && [ "$(sed -n 's/^ok   \(n=[^:]*\):.*/\1/p' out | sort | uniq -d)" = '' ] &&
+    [ "$(grep -c '^ok ' out)" = 4 ]
+verdict 'and none of them twice'
 typed ':open mm.py' ':adopt --db a.db' ':versions' ':best --db a.db'
 grep -q 'v1 specialize ─ v2 specialize ─ v3 specialize \[tuned-1\]' out && has out 'n=1,m=64, n=48,m=64, others'
 verdict 'by steps that one can read'

@@ -7,6 +7,7 @@
 #include "moonloop/codegen/params/count.h"
 #include "moonloop/core/json/data.h"
 #include "moonloop/core/specialize.h"
+#include "moonloop/core/vec.h"
 #include "moonloop/work/fact/fact.h"
 #include "moonloop/work/work.h"
 #include "repl/cmd/options.h"
@@ -216,7 +217,7 @@ static Verdict check_func(ml_Session *ss, const CheckArgs *a, uint32_t at, bool 
 
 /* ---- sizes that nobody gave, of a version that has arms for some */
 
-enum { DRAWN = 2, DRAWN_MOST = 40 }; /* sizes without an arm */
+enum { DRAWN = 2, DRAWN_MOST = 40, DRAWN_TIMES = 8 }; /* sizes without an arm */
 
 /* The sizes of the arm, others drawn; more: that many above those of the arm. */
 static void draw_sizes(CheckArgs *to, const ml_VarVec *symbols, const ml_Arm *arm,
@@ -236,8 +237,9 @@ static void draw_sizes(CheckArgs *to, const ml_VarVec *symbols, const ml_Arm *ar
     to->o.n_sizes = to->sizes.n;
 }
 
-static Verdict check_drawn(ml_Session *ss, const CheckArgs *a, uint32_t at, bool name_it,
-                           ml_Ctx *cx)
+typedef ML_VEC(const char *) Seen; /* sizes that were checked */
+
+static const char *sizes_text(ml_Ctx *cx, const CheckArgs *a)
 {
     ml_Text t = {0};
 
@@ -247,7 +249,15 @@ static Verdict check_drawn(ml_Session *ss, const CheckArgs *a, uint32_t at, bool
     const char *text = ml_strdup(cx, ml_str(ml_text_z(&t)));
 
     ml_text_free(&t);
-    return check_func(ss, a, at, name_it, text);
+    return text;
+}
+
+static bool is_seen(const Seen *seen, const char *text)
+{
+    for (size_t k = 0; k < seen->n; k++)
+        if (ml_streq(seen->v[k], text))
+            return true;
+    return false;
 }
 
 static Verdict both(Verdict a, Verdict b)
@@ -255,21 +265,29 @@ static Verdict both(Verdict a, Verdict b)
     return (Verdict){a.ok && b.ok, a.known && b.known};
 }
 
-/* Each arm, what is beside the first one, and sizes that are drawn. */
+/* Each arm, what is beside the first one, and sizes that are drawn; none of them twice. */
 static Verdict check_arms(ml_Session *ss, const CheckArgs *given, uint32_t at, bool name_it,
                           ml_Ctx *cx, const ml_Arms *arms, const ml_VarVec *symbols)
 {
     Verdict all = {true, true};
     CheckArgs a = *given;
     ml_Random random = ml_random("sizes", 0, given->o.seed);
+    size_t n = arms->v.n;
+    Seen seen = {0};
 
-    for (size_t k = 0; k < arms->v.n && all.known; k++) {
-        draw_sizes(&a, symbols, &arms->v.v[k], 0, &random);
-        all = both(all, check_drawn(ss, &a, at, name_it, cx));
-    }
-    for (size_t k = 0; k <= DRAWN && all.known; k++) {
-        draw_sizes(&a, symbols, k ? NULL : &arms->v.v[0], 1, &random);
-        all = both(all, check_drawn(ss, &a, at, name_it, cx));
+    for (size_t k = 0; k <= n + DRAWN && all.known; k++) {
+        const ml_Arm *arm = k < n ? &arms->v.v[k] : k == n ? &arms->v.v[0] : NULL;
+        const char *text = NULL;
+
+        for (int tries = 0; tries < DRAWN_TIMES && (!text || is_seen(&seen, text));
+             tries++) {
+            draw_sizes(&a, symbols, arm, k == n, &random);
+            text = sizes_text(cx, &a);
+        }
+        if (is_seen(&seen, text))
+            continue;
+        ml_push(cx, &seen, text);
+        all = both(all, check_func(ss, &a, at, name_it, text));
     }
     return all;
 }
