@@ -236,8 +236,8 @@ static const ml_Param params[] = {
     ML_PARAM("block", ML_P_BLOCK, "the block that adds up products"),
     ML_PARAM("loop", ML_P_LOOP, "of whose iterations some meet zeros alone"),
     ML_PARAM_FLAG("finite", false,
-                  "what the zeros are multiplied by is finite: no note of "
-                  "infinities is taken"),
+                  "true: you know that what the zeros are multiplied by is finite, as "
+                  "0 times infinity is no 0; false: refused where that is not shown"),
 };
 
 const ml_Primitive ml_prim_skip_padding = {
