@@ -169,6 +169,7 @@ local why = {
     ["not-raw-only"] = "The buffer will hold only what one iteration needs. A block that writes it too, or reads it before, or overwrites what the producer reads, would find the part that has rolled on.",
     ["not-tiled"] = "Results are kept from one iteration to the next; without a loop around producer and readers there is no next iteration.",
     ["no-rolling-axis"] = "Rolling saves work where the windows of two iterations overlap and move by a known distance. Where they do not, nothing could be kept, or nobody could tell how much.",
+    ["no-signed-factor"] = "Of a sum of products the sign of one factor can be left out and taken off again by the sum of the others: of anything else, or where not all of the sum is there, nobody knows what to take off.",
     ["not-einsum"] = "The zeros that are put beside the inputs must add nothing: that can be told of products and sums of single elements, not of any expression.",
     ["padding-pattern"] = "The constant is stored everywhere first and only the inside computed then: both must be readable off the store, and the inside must be a box.",
     ["order-violated"] = "A copy holds the values of the moment at which it was made. Taken before the last write, or written back after a read, it would hold other ones.",

@@ -209,6 +209,16 @@ topic("moon.tuning.open_task(tasks, k)", "the search that task k waits for", "A 
 local t <close> = moon.tuning.tasks({s}, {trials = 1, db = ":memory:"})
 local state, k = t:step()
 moon.tuning.open_task(t, k)]])
+topic("moon.tuning.best_of(tasks, k, row)", "the best record of task k, whose row of tasks:list() is given; nil: it has none", "",
+    [[
+local t <close> = moon.tuning.tasks({s}, {trials = 1, db = ":memory:"})
+print(moon.tuning.best_of(t, 1, t:list()[1]))]])
+topic("moon.tuning.db_in_memory(tasks)", "the database in memory of a kernel that no file took; nil: it is in the file", "",
+    [[
+local t <close> = moon.tuning.tasks({s}, {trials = 1, db = ":memory:"})
+print(moon.tuning.db_in_memory(t))]])
+topic("moon.tuning.unmake([path])", "remove the database that this session made at the path and wrote nothing into", "One that has records, or that another process has open, stays.",
+    "moon.tuning.unmake()")
 topic("moon.tuning.specialize(program, sizes)", "the function behind moon.specialize", "",
     [[
 local symbolic = moon.parse("@T.prim_func\ndef f(a: T.handle, b: T.handle):\n    n = T.int32()\n    A = T.match_buffer(a, (n,))\n    B = T.match_buffer(b, (n,))\n    for i in range(n):\n        with T.block(\"B\"):\n            v = T.axis.spatial(n, i)\n            B[v] = A[v] + T.float32(1)\n")

@@ -152,6 +152,7 @@ topic("tasks:open(tuner)", "the search of the task that waits for one", "It is m
 topic("tasks:refuse(why)", "the task that waits for a search has none, for that reason", "", tasks .. 't:step()\nt:refuse("too large")\nprint(t:list()[1].refused)')
 topic("tasks:status()", "how far all of them are", "", tasks .. "print(t:status().done)")
 topic("tasks:list()", "each task: name, weight, trials, best and more", "", tasks .. "print(t:list()[1].name)")
+topic("tasks:record(k)", "the best record of task k that no file took; nil: it is in the file, or there is none", "", tasks .. "print(t:record(1))")
 topic("tasks:close()", "end the searches and their processes", "", 'local t = moon.tuning.tasks({s}, {trials = 1, db = ":memory:"})\nt:close()')
 
 -- ---- errors

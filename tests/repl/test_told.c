@@ -277,6 +277,10 @@ static const struct {
     {"cache_read(\"C\", \"B\", \"global\")", NULL, false},
     {"unsafe_set_dtype(\"B_global\", 0, \"float16\")", NULL, false},
     {":check", NULL, true},
+    {"e = schedule(workload.matmul(16, 16, 16))", NULL, false},
+    {"annotate(\"k\", \"software_pipeline_stage\", {0, 1})", NULL, false},
+    {"annotate(\"k\", \"software_pipeline_order\", {0, 1})", NULL, false},
+    {":check", NULL, false},
     /* programs with what is rare */
     {TWO, NULL, false},
     {":tree", NULL, false},

@@ -65,7 +65,7 @@ bool ml_run_alloc(ml_Run *run, ml_View *v)
 
     if (!geometry(run, v, &size))
         return too_large(run, v);
-    if (run->now.epoch && mem->of == ML_OF_ALL) { /* a block has it once, for all threads */
+    if (run->now.epoch && mem->of != ML_OF_THREAD) { /* a block or warp has it once */
         if (mem->launch == run->launch)
             return true;
         mem->launch = run->launch;

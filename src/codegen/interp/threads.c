@@ -18,6 +18,7 @@ typedef struct Own { /* of a thread or a warp: what a memory holds while it runs
     uint8_t *data, *defined;
     uint32_t *shadow;
     size_t cap, bytes;
+    uint32_t launch;
 } Own;
 
 struct ml_Threads {
@@ -58,11 +59,12 @@ static void put(ml_Memory *m, const Own *o)
     m->shadow = o->shadow;
     m->cap = o->cap;
     m->bytes = o->bytes;
+    m->launch = o->launch;
 }
 
 static Own taken(const ml_Memory *m)
 {
-    return (Own){m->data, m->defined, m->shadow, m->cap, m->bytes};
+    return (Own){m->data, m->defined, m->shadow, m->cap, m->bytes, m->launch};
 }
 
 static void put_away(const ml_Run *run, uint32_t thread, bool back)
@@ -117,8 +119,12 @@ static bool make_like(ml_Run *run, const ml_Memory *m, const Own *like, Own *o)
         *o = (Own){0};
         if (!ml_run_take(run, like->cap + units + shadow))
             return false;
-        *o = (Own){calloc(like->cap, 1), malloc(units), shadow ? malloc(shadow) : NULL,
-                   like->cap, like->bytes};
+        *o = (Own){calloc(like->cap, 1),
+                   malloc(units),
+                   shadow ? malloc(shadow) : NULL,
+                   like->cap,
+                   like->bytes,
+                   0};
         if (!o->data || !o->defined || (shadow && !o->shadow))
             return false;
     }

@@ -204,7 +204,7 @@ test("rows of running sums go to the threads, what is in a row stays in order", 
     local p = running_sums(300, 500)
     local list = moon.space.sketches(p, { threads = 2 })
     assert(#list == 1 and list[1].name == "scans of rows")
-    assert(list[1].schedule:script():find("i in T.parallel", 1, true))
+    assert(list[1].schedule:script():find("i_0 in T.parallel", 1, true))
     assert(moon.check(list[1].schedule).ok)
     local ok, e = pcall(function() moon.schedule(p):parallel("j") end)
     assert(not ok and e.code == "iter-not-parallel")
