@@ -318,7 +318,6 @@ static void rebuild(Slice *s, ml_LoopStarts *loops)
     uint32_t *start = body_starts(g, loops);
     uint32_t *to = ML_ARRAY(g->cx, uint32_t, n + 1u);   /* old number -> new */
     uint32_t *turn = ML_ARRAY(g->cx, uint32_t, n + 1u); /* the same of a loop's body */
-    uint32_t *made = ML_ARRAY(g->cx, uint32_t, loops->n + 1); /* FOR of each loop */
     Build b = {0};
 
     for (uint32_t pc = 0; pc < n; pc++) {
@@ -342,8 +341,7 @@ static void rebuild(Slice *s, ml_LoopStarts *loops)
             i->c = (int32_t)to[i->c];
     }
     for (uint32_t k = 0; k < loops->n; k++)
-        made[k] = to[loops->v[k]];
-    memcpy(loops->v, made, loops->n * sizeof *made);
+        loops->v[k] = to[loops->v[k]];
     memcpy(&g->code, &b.code, sizeof g->code);
     memcpy(&g->site_of, &b.site_of, sizeof g->site_of);
     memcpy(&g->expr_of, &b.expr_of, sizeof g->expr_of);

@@ -4,7 +4,7 @@ local tests = {}
 local te = moon.te
 
 local function test(name, fn) tests[#tests + 1] = { name, fn } end
-local samples = tonumber(os.getenv("ML_SAMPLES")) or os.getenv("ML_QUICK") and 6 or 15 -- of each program
+local samples = tonumber(os.getenv("ML_SAMPLES")) or os.getenv("ML_QUICK") and 3 or 15 -- of each program
 
 local function sketches(p, opts)
     local list = moon.tune.space(opts or { kind = "llvm" }).sketches(p)
