@@ -265,7 +265,7 @@ static Arm arm_of(ml_Cp *g, const ml_Expr *e, unsigned lane0, unsigned n)
 }
 
 /* One of two, the other is not computed; b NULL: zeros. */
-static ml_CpText branch(ml_Cp *g, const char *c, const ml_Expr *e, const ml_Expr *a,
+static ml_CpText branch(ml_Cp *g, ml_CpText c, const ml_Expr *e, const ml_Expr *a,
                         const ml_Expr *b, unsigned lane0, unsigned n)
 {
     const char *type = ml_cp_type(g, e->type, n), *t;
@@ -276,12 +276,12 @@ static ml_CpText branch(ml_Cp *g, const char *c, const ml_Expr *e, const ml_Expr
     if (b)
         y = arm_of(g, b, lane0, n);
     if (x.before.n == 0 && y.before.n == 0) {
-        r = ml_cp_text(g, ML_CP_LOOSE, "%s ? %s : %s", c, ml_cp_in(g, x.v, ML_CP_ADD),
-                       ml_cp_in(g, y.v, ML_CP_ADD));
+        r = ml_cp_text(g, ML_CP_LOOSE, "%s ? %s : %s", ml_cp_in(g, c, ML_CP_UNARY),
+                       ml_cp_in(g, x.v, ML_CP_ADD), ml_cp_in(g, y.v, ML_CP_ADD));
     } else {
         t = ml_cp_temp(g);
         ml_cp_line(g, "%s %s;", type, t);
-        ml_cp_line(g, "if (%s) {", c);
+        ml_cp_line(g, "if (%s) {", c.z);
         ml_text_add(g->out, ml_text_z(&x.before));
         ml_cp_line(g, "    %s = %s;", t, x.v.z);
         ml_cp_line(g, "} else {");
@@ -353,7 +353,7 @@ static ml_CpText if_then_else(ml_Cp *g, const ml_Expr *e, unsigned lane0, unsign
     const char *on, *off, *a;
 
     if (e->args[0]->type.lanes <= 1)
-        return branch(g, ml_cp_in(g, c, ML_CP_UNARY), e, e->args[1], e->args[2], lane0, n);
+        return branch(g, c, e, e->args[1], e->args[2], lane0, n);
     on = ml_cp_keep(g, ml_cp_type(g, ML_DT_BOOL, n), c.z);
     off = ml_format(g->cx, "%s(%s)", ml_cp_op(g, "flip", ML_DT(ML_UINT, 8), n), on);
     a = masked(g, e->args[1], on, lane0, n);
@@ -378,7 +378,7 @@ static ml_CpText if_any_lane(ml_Cp *g, const ml_Expr *e, unsigned n)
                       "    for (int k = 0; k < %u; k++)\n        r |= ML_AT(a, k) != 0;\n"
                       "    return r;\n}\n\n",
                       any, type, n));
-        v = branch(g, ml_format(g->cx, "%s(%s)", any, mask), e, e, NULL, 0, 0);
+        v = branch(g, ml_cp_text(g, ML_CP_ATOM, "%s(%s)", any, mask), e, e, NULL, 0, 0);
     } else {
         v = ml_cp_value(g, e, 0, 0);
     }

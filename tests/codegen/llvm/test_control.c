@@ -382,6 +382,46 @@ static void what_cannot_be_compiled_is_refused_by_name(void **state)
     }
 }
 
+/* They look at every line by itself: at parentheses around an ==, and, in what is never reached,
+ * at an element beyond a buffer and at one that nothing writes. */
+static void compilers_find_nothing_in_what_is_printed(void **state)
+{
+    static const char *const compilers[] = {"gcc", "clang"};
+    Fix *x = *state;
+    ml_CodeOpts o = {.no_contract = true};
+    ml_Target t = ml_target_host();
+    ml_Lower lo = {.cx = x->cx, .opts = ml_lower_defaults(&t)};
+    const ml_Func *f = parse_func(
+        x,
+        "@T.prim_func\n"
+        "def main(A: T.Buffer((64,), \"int32\"), B: T.Buffer((64,), \"int32\")):\n"
+        "    C = T.decl_buffer((2,), \"int32\")\n"
+        "    D = T.decl_buffer((1,), \"int32\")\n"
+        "    C[0] = 3\n"
+        "    C[1] = 4\n"
+        "    t = T.int32()\n"
+        "    for i in range(2):\n"
+        "        for j in range(T.max(i * 4 - 1, 0)):\n"
+        "            if j <= 0 or i * 4 + j <= 1:\n"
+        "                B[i * 4 + j] = T.if_then_else(i * 4 + j < 1, D[0], 0)\n"
+        "            if A[j] * A[j] == 7:\n"
+        "                B[2] = C[2]\n"
+        "            B[j] = B[j] + T.if_then_else(j == 1, T.Let(t + t * 3, where={t: A[i] "
+        "// 3}), C[i])\n");
+
+    NEED_LLVM();
+    f = ml_lower(&lo, placed(x, f), NULL, NULL, NULL);
+    assert_non_null(f);
+    for (size_t k = 0; k < ML_COUNT(compilers); k++)
+        for (uint32_t pick = 0; printed_has(compilers[k]) && pick < 12; pick++) {
+            ml_Text said = {0};
+            ml_Bytes object;
+            if (!printed_object(compilers[k], rig.ll, x->cx, f, &o, pick, &object, &said))
+                fail_msg("%s", ml_text_z(&said));
+            free(object.v);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +438,7 @@ int main(void)
         TEST(parallel_loops_with_steps_and_bounds_equal_the_interpreter),
         TEST(an_assertion_in_a_parallel_loop_comes_back),
         TEST(what_cannot_be_compiled_is_refused_by_name),
+        TEST(compilers_find_nothing_in_what_is_printed),
     };
 
     return MAIN_TWICE(tests);
