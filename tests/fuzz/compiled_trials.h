@@ -24,14 +24,12 @@ static inline void need_compiler(void)
     skip();
 }
 
-/* Trials of the seed for some seconds (ML_QUICK: fewer), until twenty versions ran at least. */
-static inline void compiled_trials(const char *name, uint64_t seed)
+/* n trials of the seed. */
+static inline void compiled_trials(const char *name, uint64_t seed, int64_t n)
 {
-    const char *quick = getenv("ML_QUICK");
-    double limit = quick && *quick && *quick != '0' ? 4 : 12, start = ml_clock();
     FzStats stats = {.prims = calloc(ml_n_primitives, sizeof(FzCount))};
 
-    for (int64_t k = 0; k < 10000 && (stats.ran <= 20 || ml_clock() - start < limit); k++) {
+    for (int64_t k = 0; k < fz_quick(n); k++) {
         FzTrial t = fz_trial(seed, k);
         ml_Text out = {0};
 

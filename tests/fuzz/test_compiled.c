@@ -5,7 +5,7 @@
 static void compiled_versions_compute_what_programs_compute(void **state)
 {
     need_compiler();
-    compiled_trials("LLVM", 11);
+    compiled_trials("LLVM", 11, 1000);
 }
 
 static const char *compile(const char *text, ml_RunArg *args, uint32_t n, FzCompile *c,

@@ -14,7 +14,7 @@ static void check(const char *cc)
     }
     need_compiler();
     fz_print_for(cc);
-    compiled_trials(cc, 23);
+    compiled_trials(cc, 23, 320);
     fz_print_for(NULL);
 }
 

@@ -12,15 +12,6 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static bool have_compiler(void)
 {
@@ -100,15 +91,14 @@ static void tensors_of_all_sizes_have_places_of_their_own(void **state)
         }
 }
 
-static void run_some(uint64_t seed, double seconds, int each)
+static void run_some(uint64_t seed, int64_t n, int each)
 {
     const char *why;
     FzSpace *s = fz_space_open(NULL, &why);
-    double begin = now();
     int64_t candidates = 0, programs = 0;
 
     assert_non_null(s);
-    for (int64_t k = 0; now() - begin < seconds; k++) {
+    for (int64_t k = 0; k < n; k++) {
         static FzSpaceResult r;
         ml_Text out = {0};
 
@@ -127,21 +117,17 @@ static void run_some(uint64_t seed, double seconds, int each)
 
 static void candidates_of_all_workloads_compute_what_they_should(void **state)
 {
-    const char *quick = getenv("ML_QUICK");
-
     if (!have_compiler())
         skip();
-    run_some(7, quick && *quick && *quick != '0' ? 5 : 20, 2);
+    run_some(7, fz_quick(480), 2);
 }
 
 /* The draft of each operator in several sizes. */
 static void drafts_of_all_workloads_compute_what_they_should(void **state)
 {
-    const char *quick = getenv("ML_QUICK");
-
     if (!have_compiler())
         skip();
-    run_some(8, quick && *quick && *quick != '0' ? 5 : 20, 1);
+    run_some(8, fz_quick(600), 1);
 }
 
 static int close_compiler(void **state)

@@ -13,6 +13,8 @@
 #include "moonloop/codegen/interp/interp.h"
 #include "step.h"
 
+#include <stdlib.h>
+
 typedef struct FzCount { /* of one primitive */
     int64_t tried, accepted;
     int64_t refused[ML_E_COUNT];
@@ -49,6 +51,14 @@ typedef struct FzTrial {
     ml_Text program; /* the version on which it showed */
 } FzTrial;
 
+/* How many trials a test makes: n, an eighth with ML_QUICK. A number and not a time, so that a
+ * test finds the same on every machine. */
+static inline int64_t fz_quick(int64_t n)
+{
+    const char *quick = getenv("ML_QUICK");
+
+    return quick && *quick && *quick != '0' ? n / 8 : n;
+}
 /* The k-th trial of a seed, its steps to be made. */
 FzTrial fz_trial(uint64_t seed, int64_t k);
 /* Lowers f of the module, pass by pass, and runs what each pass gives with args (reset is
