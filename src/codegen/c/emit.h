@@ -165,4 +165,8 @@ void ml_cp_exit(ml_Cp *g, const char *status);
 void ml_cp_for(ml_Cp *g, const ml_For *f);
 void ml_cp_while(ml_Cp *g, const ml_While *w);
 
+/* ---- order.c */
+/* Whether the loop is one that gcc must be kept from interchanging with those inside. */
+bool ml_cp_in_order(ml_Cp *g, const ml_For *f);
+
 #endif

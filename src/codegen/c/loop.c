@@ -9,6 +9,15 @@ static void print_loop(ml_Cp *g, const ml_For *f, const char *extent, const char
     ml_ArithMark facts = ml_arith_save(g->ar);
 
     ml_cp_line(g, "for (int64_t %s = 0; %s < %s; %s++) {", v, v, extent, v);
+    if (ml_cp_in_order(g, f)) {
+        ml_cp_declare(
+            g, "ML_IN_ORDER",
+            "/* gcc 12 changes the order of stores that overlap; not around this. */\n"
+            "#if defined __GNUC__ && !defined __clang__\n"
+            "#define ML_IN_ORDER __asm__ volatile(\"\")\n"
+            "#else\n#define ML_IN_ORDER ((void)0)\n#endif\n\n");
+        ml_cp_line(g, "    ML_IN_ORDER;");
+    }
     if (skip)
         ml_cp_line(g, "    if (status != INT32_MAX)\n%*scontinue;", (int)(4 * g->depth + 8),
                    "");

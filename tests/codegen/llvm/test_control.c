@@ -382,6 +382,20 @@ static void what_cannot_be_compiled_is_refused_by_name(void **state)
     }
 }
 
+/* gcc 12 -O2 takes j for the inner loop, of which other stores are the last ones. */
+static void stores_that_overlap_stay_in_their_order(void **state)
+{
+    NEED_LLVM();
+    same_text(*state,
+              HEAD("A: T.Buffer((4, 4), \"int32\"), B: T.Buffer((7,), \"int32\"), C: "
+                   "T.Buffer((64,), \"int32\")") "    for j, i in T.grid(4, 4):\n"
+                                                 "        B[i + j] = A[i, j]\n"
+                                                 "    for i, j in T.grid(5, 5):\n"
+                                                 "        C[i * 6 + j + 7] = C[i * 6 + j] "
+                                                 "* 3 + 1\n",
+              EXACT);
+}
+
 /* They look at every line by itself: at parentheses around an ==, and, in what is never reached,
  * at an element beyond a buffer and at one that nothing writes. */
 static void compilers_find_nothing_in_what_is_printed(void **state)
@@ -438,6 +452,7 @@ int main(void)
         TEST(parallel_loops_with_steps_and_bounds_equal_the_interpreter),
         TEST(an_assertion_in_a_parallel_loop_comes_back),
         TEST(what_cannot_be_compiled_is_refused_by_name),
+        TEST(stores_that_overlap_stay_in_their_order),
         TEST(compilers_find_nothing_in_what_is_printed),
     };
 
