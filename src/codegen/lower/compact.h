@@ -25,6 +25,7 @@ typedef struct ml_ViewsAsk { /* the views of a buffer, of its layout */
     const ml_Buffer *buffer;
     int64_t factor; /* every offset of theirs is a multiple of it */
     bool fixed;     /* a stride is said: those of the buffer stay */
+    bool *begins;   /* dimensions that a view begins in the middle of */
 } ml_ViewsAsk;
 
 typedef struct ml_Compaction {

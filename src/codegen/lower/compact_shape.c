@@ -31,16 +31,20 @@ static void align_entry(ml_Compaction *c, const ml_Block *b, const ml_Value *e,
 static void asks(ml_Compaction *c, const ml_Match *m)
 {
     ml_Ctx *cx = c->lo->cx;
-    const ml_Buffer *t = m->target;
+    const ml_Buffer *t = m->target, *s = m->source.buffer;
     /* The map's values are this pass's own records. */
     ml_ViewsAsk *a = (ml_ViewsAsk *)(uintptr_t)ml_map_get(c->asked, m->source.buffer->uid);
 
     if (!a) {
         a = ML_NEW(cx, ml_ViewsAsk);
-        *a = (ml_ViewsAsk){m->source.buffer, 1, false};
+        *a = (ml_ViewsAsk){m->source.buffer, 1, false,
+                           ML_ARRAY(cx, bool, m->source.buffer->rank + 1u)};
         ml_map_set(cx, c->asked, a->buffer->uid, a);
     }
     ml_map_set(cx, c->asked, t->uid, a);
+    for (size_t d = 0; d < s->rank && s->rank <= a->buffer->rank; d++)
+        a->begins[d + (a->buffer->rank - s->rank)] |=
+            !ml_is_int(m->source.ranges[d].min, 0);
     if (t->offset_factor > 1 && t->elem_offset->kind == ML_EXPR_VAR)
         for (int64_t f = a->factor; a->factor % t->offset_factor != 0;)
             a->factor += f;
@@ -233,9 +237,11 @@ static const ml_Expr *const *aligned_strides(ml_Compaction *c, const ml_Buffer *
     return ml_gave_up(c->lo->cx, c->ar) ? NULL : strides;
 }
 
-/* Rows of what views begin at multiples of the factor in are multiples of it, too. */
+/* Where views begin in the middle of a dimension at multiples of the factor, its stride is a
+ * multiple of it, too. What a view has whole keeps its form: intrinsics count on it. */
 static const ml_Align *for_views(ml_Compaction *c, const ml_Buffer *b,
-                                 const ml_Align *align, int64_t factor)
+                                 const ml_Align *align, const ml_ViewsAsk *asked,
+                                 const ml_Expr *const *min)
 {
     ml_Ctx *cx = c->lo->cx;
     const ml_Expr *const *stride = aligned_strides(c, b, align);
@@ -244,14 +250,14 @@ static const ml_Align *for_views(ml_Compaction *c, const ml_Buffer *b,
 
     for (size_t d = 0; d < b->rank; d++) {
         all[d] = align ? align[d] : (ml_Align){0, 0};
-        if (d + 1u == b->rank || all[d].factor || !stride)
+        if (d + 1u == b->rank || all[d].factor || !stride || !(asked->begins[d] || min[d]))
             continue;
-        const ml_Expr *f = ml_int(cx, stride[d]->type, factor);
+        const ml_Expr *f = ml_int(cx, stride[d]->type, asked->factor);
 
         if (ml_prove_equal(c->ar, ml_floormod(cx, stride[d], f),
                            ml_int(cx, stride[d]->type, 0)))
             continue;
-        all[d] = (ml_Align){factor, 0};
+        all[d] = (ml_Align){asked->factor, 0};
         more = true;
     }
     return more ? all : align;
@@ -259,7 +265,7 @@ static const ml_Align *for_views(ml_Compaction *c, const ml_Buffer *b,
 
 void ml_compact_shape(ml_Compaction *c, ml_Compact *r)
 {
-    static const ml_ViewsAsk none = {NULL, 1, false};
+    static const ml_ViewsAsk none = {NULL, 1, false, NULL};
     ml_Ctx *cx = c->lo->cx;
     const ml_Buffer *b = r->buffer;
     const ml_Align *align = ml_map_get(c->align, b->uid);
@@ -288,7 +294,7 @@ void ml_compact_shape(ml_Compaction *c, ml_Compact *r)
                       b->name);
         align = NULL;
     } else if (changed && asked->factor > 1 && b->rank > 1) {
-        align = for_views(c, &to, align, asked->factor);
+        align = for_views(c, &to, align, asked, r->min);
     }
     if (align) {
         to.strides = aligned_strides(c, &to, align);

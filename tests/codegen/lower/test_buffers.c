@@ -709,6 +709,38 @@ static void a_view_of_a_compacted_buffer_follows_it(void **state)
               "                        B[u, vj * 4 + y] = M[0, 3 - y]\n");
 }
 
+/* Tiles of 8 lanes with 4 registers each: an intrinsic finds a lane's by their form. */
+static void what_a_view_has_whole_keeps_its_form(void **state)
+{
+    Fix *x = *state;
+    const char *text =
+        AB "    for i in range(16):\n"
+           "        with T.block(\"o\"):\n"
+           "            vi = T.axis.spatial(16, i)\n"
+           "            T.reads(A[vi, 0:64])\n"
+           "            T.writes(B[vi, 0:64])\n"
+           "            t = T.alloc_buffer((16, 2, 8, 4), \"int32\")\n"
+           "            for j, l, e in T.grid(2, 8, 4):\n"
+           "                with T.block(\"w\"):\n"
+           "                    vj, vl, ve = T.axis.remap(\"SSS\", [j, l, e])\n"
+           "                    t[vi, vj, vl, ve] = A[vi, vj * 32 + vl * 4 + ve]\n"
+           "            for j in range(2):\n"
+           "                with T.block(\"r\"):\n"
+           "                    vj = T.axis.spatial(2, j)\n"
+           "                    T.reads(t[vi, vj, 0:8, 0:4])\n"
+           "                    T.writes(B[vi, vj * 32:vj * 32 + 32])\n"
+           "                    M = T.match_buffer(t[vi, vj, 0:8, 0:4], (8, 4), \"int32\", "
+           "offset_factor=32)\n"
+           "                    for l, e in T.grid(8, 4):\n"
+           "                        B[vi, vj * 32 + l * 4 + e] = M[l, e]\n";
+    ml_Lower lo = lowering(x);
+    const char *have = body_text(x, lowered(x, &lo, parse(x, text), "compact_buffers"));
+
+    if (!strstr(have, "t = T.alloc_buffer((1, 2, 8, 4), \"int32\")"))
+        fail_msg("%s", have);
+    same_everywhere(x, text);
+}
+
 static void a_view_inside_a_view_reaches_the_buffer(void **state)
 {
     Fix *x = *state;
@@ -938,6 +970,7 @@ int main(void)
         TEST(a_view_becomes_what_it_views),
         TEST(a_view_may_lack_leading_dimensions),
         TEST(a_view_of_a_compacted_buffer_follows_it),
+        TEST(what_a_view_has_whole_keeps_its_form),
         TEST(a_view_inside_a_view_reaches_the_buffer),
         TEST(a_view_that_contradicts_its_source_is_refused),
         TEST(a_buffer_shrinks_to_what_its_views_ask_for),
