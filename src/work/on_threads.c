@@ -3,7 +3,7 @@
  * threads side by side in the interpreter.
  *
  * What cannot be lowered yet is run loop by loop, before lowering, and why is kept in the
- * facts of the check; so are registers that the lanes of a warp have together. Source: lowering-and-codegen 11.
+ * facts of the check. Source: lowering-and-codegen 11.
  */
 #include "moonloop/work/on_threads.h"
 
@@ -27,16 +27,6 @@ bool ml_work_has_threads(const ml_Func *f)
 
     ml_stmt_visit(f->body, see_thread, &found);
     return found;
-}
-
-static bool see_lanes(const ml_Stmt *s, void *user)
-{
-    const ml_Block *b = s->kind == ML_STMT_BLOCK ? ml_as_block(s) : NULL;
-    bool *found = user;
-
-    for (uint32_t k = 0; b && k < b->n_allocs; k++)
-        *found |= b->allocs[k]->scope.rank == ML_SCOPE_WARP;
-    return !*found;
 }
 
 /* Places are lines of a text: of the one that is shown, or of one that is made. */
@@ -70,16 +60,9 @@ bool ml_check_on_threads(ml_Ctx *cx, ml_Engine *e, const ml_Work *ref, const ml_
 {
     ml_CheckOpts o = opts ? *opts : (ml_CheckOpts){.extremes = true};
     const ml_Func *f;
-    bool lanes = false;
     ml_Lower lo;
 
     *runs = (ml_CheckRuns){.got_interpreted = true, .not_compiled = "its threads run here"};
-    ml_stmt_visit(got->func->body, see_lanes, &lanes);
-    if (lanes) {
-        runs->loop_by_loop = "checked loop by loop, threads not side by side: registers of "
-                             "scope warp are not lowered yet";
-        return ml_check(cx, ref->mod, ref->func, got->mod, got->func, opts, r);
-    }
     f = lower_kernels(cx, e, got, &lo);
     if (!f && ml_error(cx)->code == ML_E_LOWERING_FAILED) {
         ml_Failure *why = ml_failure_from(ml_error(cx));

@@ -201,6 +201,117 @@ static void threads_race_on_global_memory_too(void **state)
                  WORDS("B at [0]", "no barrier can part them"));
 }
 
+/* Two warps bring half of a tile of 16 by 16 each; lanes have 8 elements of it, by ldmatrix, and
+ * what mma.sync makes of them. */
+#define TILE                                                                               \
+    "@T.prim_func\ndef main(A: T.Buffer((256,), \"float16\"), B: T.Buffer((256,), "        \
+    "\"float32\")):\n"                                                                     \
+    "    bx = T.launch_thread(\"blockIdx.x\", 1)\n"                                        \
+    "    ty = T.launch_thread(\"threadIdx.y\", 2)\n"                                       \
+    "    tx = T.launch_thread(\"threadIdx.x\", 32)\n"                                      \
+    "    S = T.alloc_buffer((256,), \"float16\", scope=\"shared\")\n"                      \
+    "    R = T.alloc_buffer((256,), \"float16\", scope=\"warp\")\n"                        \
+    "    C = T.alloc_buffer((128,), \"float32\", scope=\"warp\")\n"                        \
+    "    for i in range(4):\n"                                                             \
+    "        S[ty * 128 + tx * 4 + i] = A[ty * 128 + tx * 4 + i]\n"
+#define ZERO(n) "    for i in range(" #n "):\n        C[tx * 4 + i] = T.float32(0)\n"
+#define LDMATRIX(at)                                                                       \
+    "    T.evaluate(T.ptx_ldmatrix(\"float16\", False, 4, \".b16\", R.data, tx * 8, "      \
+    "T.tvm_access_ptr(T.type_annotation(\"float16\"), S.data, 0, 256, 1), " at "))\n"
+#define MMA(at)                                                                            \
+    "    T.evaluate(T.ptx_mma(\"float32\", \"m16n8k16\", \"row\", \"col\", \"fp16\", "     \
+    "\"fp16\", \"fp32\", R.data, tx * 8, R.data, " at ", C.data, tx * 4, False))\n"
+#define ROWS "tx % 16 * 16 + tx // 16 * 8"
+#define STORE                                                                              \
+    "    for i in range(4):\n        if ty == 0:\n            B[tx * 4 + i] = C[tx * 4 + " \
+    "i]\n"
+
+static bool run_tile(Fix *x, const char *text)
+{
+    const ml_Func *f = parse(x, text);
+    int64_t shape[1] = {256};
+
+    drop_args(x);
+    for (unsigned k = 0; k < 2; k++) {
+        ml_Tensor *t = ml_tensor_new(x->cx, k ? ML_DT_F32 : ML_DT(ML_FLOAT, 16), shape, 1);
+
+        assert_non_null(t);
+        for (int i = 0; i < 256; i++)
+            if (k)
+                ((float *)(void *)t->data)[i] = -1;
+            else
+                ((uint16_t *)(void *)t->data)[i] = (uint16_t)(0x3c00 + i % 5 * 0x200);
+        x->args[x->n_args++].tensor = t;
+    }
+    x->opts.side_by_side = true;
+    return ml_interpret(x->cx, NULL, f, x->args, x->n_args, &x->opts, &x->report);
+}
+
+static double element_of_tile(Fix *x, int i, int k)
+{
+    static const double VALUES[] = {1, 1.5, 2, 3, 4};
+
+    (void)x;
+    return VALUES[(i * 16 + k) % 5];
+}
+
+/* Row i of the tile times its row j: the second operand is the first one's upper left matrix,
+ * then its lower left one. */
+static void lanes_of_a_warp_multiply_side_by_side(void **state)
+{
+    Fix *x = *state;
+
+    if (!run_tile(x, TILE ZERO(4) SYNC LDMATRIX(ROWS) MMA("tx * 8") STORE))
+        fail_msg("%s", ml_error_code(ml_error(x->cx)->code));
+    for (int e = 0; e < 128; e++) {
+        int lane = e / 4, i = lane / 4 + e % 4 / 2 * 8, j = lane % 4 * 2 + e % 2;
+        double want = 0;
+
+        for (int k = 0; k < 16; k++) /* registers 2 and 3: rows 8 to 15, columns 0 to 7 */
+            want += element_of_tile(x, i, k) * element_of_tile(x, k < 8 ? j : j + 8, k % 8);
+        assert_true(((float *)(void *)x->args[1].tensor->data)[e] == (float)want);
+    }
+}
+
+static void expect_tile_fault(Fix *x, const char *text, ml_ErrorCode code,
+                              const char *words)
+{
+    const ml_Error *e;
+    ml_Failure *f;
+    ml_Text all = {0};
+
+    if (run_tile(x, text))
+        fail_msg("no error: %s", words);
+    e = ml_error(x->cx);
+    f = ml_failure_from(e);
+    ml_text_add(&all, ml_failure_message(f));
+    for (size_t k = 0; k < e->n_notes; k++)
+        ml_text_fmt(&all, "\n%s", e->notes[k]);
+    if (e->code != code || !strstr(ml_text_z(&all), words))
+        fail_msg("expected `%s` in: %s", words, ml_text_z(&all));
+    ml_text_free(&all);
+    ml_failure_free(f);
+    ml_error_clear(x->cx);
+}
+
+static void a_warp_that_lacks_a_barrier_is_told_where_it_loads(void **state)
+{
+    expect_tile_fault(*state, TILE ZERO(4) LDMATRIX(ROWS) MMA("tx * 8") STORE,
+                      ML_E_THREAD_RACE, "a barrier belongs before `T.ptx_ldmatrix(");
+}
+
+static void registers_of_a_moved_index_are_told_where_they_are_read(void **state)
+{
+    Fix *x = *state;
+
+    expect_tile_fault(x, TILE ZERO(4) SYNC LDMATRIX(ROWS) MMA("tx * 8 + 8") STORE,
+                      ML_E_OUT_OF_BOUNDS, "R");
+    expect_tile_fault(x, TILE ZERO(3) SYNC LDMATRIX(ROWS) MMA("tx * 8") STORE,
+                      ML_E_UNDEFINED_READ, "C is read at [3]");
+    expect_tile_fault(x, TILE ZERO(4) SYNC LDMATRIX(ROWS " + 8") MMA("tx * 8") STORE,
+                      ML_E_OUT_OF_BOUNDS, "S");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,6 +324,9 @@ int main(void)
         TEST(shared_memory_that_nobody_wrote_is_told),
         TEST(a_barrier_of_the_warp_parts_its_lanes_only),
         TEST(threads_race_on_global_memory_too),
+        TEST(lanes_of_a_warp_multiply_side_by_side),
+        TEST(a_warp_that_lacks_a_barrier_is_told_where_it_loads),
+        TEST(registers_of_a_moved_index_are_told_where_they_are_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

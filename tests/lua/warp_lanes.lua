@@ -224,9 +224,14 @@ test("products of registers compute what the program does", function()
             s:reorder(io, jo, ko, ii, ji, ki)
             local block = s:blockize(ii)
             local out, inside = s:cache_write(block, 0, "warp"), {}
+            s:bind(io, "blockIdx.y")
+            s:bind(jo, "blockIdx.x")
+            s:reverse_compute_at(out, jo)
             for n = 0, 1 do
-                s:cache_read(block, n, "shared.dyn")
+                local copy = s:cache_read(block, n, "shared.dyn")
                 inside[n] = s:cache_read(block, n, "warp")
+                s:compute_at(inside[n], ko)
+                s:compute_at(copy, ko)
             end
             s:transform_layout(inside[0], { "write", 0 }, trans_a and lanes("k, i", depth, 16, "i", "k", per)
                 or lanes("i, k", 16, depth, "i", "k", per))

@@ -137,6 +137,9 @@ typedef struct ml_Ins {
 } ml_Ins;
 
 /* ---- memory */
+enum { ML_WARP = 32 }; /* threads */
+#define ML_OF_LANE                                                                         \
+    (UINT32_C(1) << 31) /* beside parallel levels: x of threads side by side */
 enum {
     ML_OF_ALL,
     ML_OF_WARP,
@@ -235,6 +238,7 @@ typedef struct ml_Kernel {
     const ml_Var *var[3];       /* x, y, z; NULL: one thread */
     uint32_t reg[3], extent[3]; /* registers; extent of the var that is not NULL */
     uint32_t lane;              /* register: of the thread in its warp */
+    bool is_warp;               /* x counts its lanes */
     uint32_t body;              /* first instruction */
     uint32_t own, n_own;        /* g->owned: memories of a thread or a warp */
 } ml_Kernel;
@@ -260,7 +264,7 @@ typedef ML_VEC(uint32_t) ml_RegVec;
 
 typedef struct ml_VarInfo {
     uint32_t reg;      /* the first of `lanes` */
-    uint32_t par_mask; /* parallel levels that the value depends on */
+    uint32_t par_mask; /* parallel levels that the value depends on, ML_OF_LANE */
 } ml_VarInfo;
 
 typedef struct ml_BufInfo {
@@ -442,6 +446,7 @@ void ml_gen_barrier(ml_Gen *g, const ml_Expr *call);
 /* Around what a warp does as one: its first lane alone does it. */
 void ml_gen_warp_begin(ml_Gen *g, ml_Label *behind);
 void ml_gen_warp_end(ml_Gen *g, ml_Label *behind);
+void ml_gen_warp_meet(ml_Gen *g); /* the lanes wait for each other */
 
 /* gen_access.c */
 uint32_t ml_gen_load(ml_Gen *g, const ml_Expr *e, unsigned lane, bool may_be_undefined);

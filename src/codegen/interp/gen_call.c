@@ -187,14 +187,16 @@ static uint32_t extern_call(ml_Gen *g, const ml_Expr *e)
     return ml_gen_no_call(g, e);
 }
 
-/* long: one case an operator */
-/* What a warp does as one; what it names is computed by its first lane alone. */
+/* What a warp does as one; what it names is computed by its first lane alone, unless each lane
+ * has a part of its own. */
 static uint32_t warp_call(ml_Gen *g, const ml_Expr *e)
 {
     ml_Label *behind = ml_gen_label(g);
     size_t mark = ml_gen_memo_mark(g);
     uint32_t r;
 
+    if (ml_gen_warp_call(g, e))
+        return ml_gen_int(g, 0);
     ml_gen_warp_begin(g, behind);
     r = ml_gen_fragment_call(g, e);
     ml_gen_memo_release(g, mark);
@@ -202,6 +204,7 @@ static uint32_t warp_call(ml_Gen *g, const ml_Expr *e)
     return r;
 }
 
+/* long: one case an operator */
 uint32_t ml_gen_call(ml_Gen *g, const ml_Expr *e, unsigned lane)
 {
     const ml_Expr *p = e->n_args > 0 ? e->args[0] : NULL;

@@ -333,7 +333,5 @@ uint32_t ml_gen_fragment_call(ml_Gen *g, const ml_Expr *e)
         ok = load_or_store(g, e, true);
     else if (ml_streq(name, "tvm_store_matrix_sync") && e->n_args == 8)
         ok = load_or_store(g, e, false);
-    else
-        ok = ml_gen_warp_call(g, e);
     return ok ? ml_gen_int(g, 0) : ml_gen_no_call(g, e);
 }

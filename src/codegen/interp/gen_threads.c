@@ -68,9 +68,11 @@ static bool read_launch(ml_Gen *g, const ml_Stmt *s, Launch *l)
 
 static void name_thread(ml_Gen *g, const Launch *l, uint32_t reg)
 {
-    ml_gen_set_var(g, l->var, reg, 0);
+    uint32_t depends = l->dim == ML_DIM_X ? ML_OF_LANE : 0;
+
+    ml_gen_set_var(g, l->var, reg, depends);
     if (l->alias)
-        ml_gen_set_var(g, l->alias, reg, 0);
+        ml_gen_set_var(g, l->alias, reg, depends);
 }
 
 /* The same thread again, or an axis that its kernel has not. */
@@ -135,6 +137,7 @@ bool ml_gen_threads(ml_Gen *g, const ml_Stmt *s)
             break;
         k->var[l.dim] = l.var;
         k->extent[l.dim] = ml_gen_checked(g, l.extent);
+        k->is_warp |= l.dim == ML_DIM_X && ml_is_int(l.extent, ML_WARP);
         k->reg[l.dim] = ml_gen_reg(g);
         name_thread(g, &l, k->reg[l.dim]);
         scope[n] = ML_NEW(g->cx, ml_LoopScope);
@@ -179,11 +182,17 @@ void ml_gen_barrier(ml_Gen *g, const ml_Expr *call)
         ml_gen_unsupported(g, ml_format(g->cx, "a barrier for \"%s\"", of));
 }
 
+void ml_gen_warp_meet(ml_Gen *g)
+{
+    if (g->kernel)
+        ml_gen_emit(g, ML_I_BARRIER, 1, 0, 0, 0, 0);
+}
+
 void ml_gen_warp_begin(ml_Gen *g, ml_Label *behind)
 {
     if (!g->kernel)
         return;
-    ml_gen_emit(g, ML_I_BARRIER, 1, 0, 0, 0, 0);
+    ml_gen_warp_meet(g);
     ml_gen_jump(g, ML_I_JNZ, g->kernel->lane, behind);
 }
 
@@ -192,5 +201,5 @@ void ml_gen_warp_end(ml_Gen *g, ml_Label *behind)
     if (!g->kernel)
         return;
     ml_gen_place(g, behind);
-    ml_gen_emit(g, ML_I_BARRIER, 1, 0, 0, 0, 0);
+    ml_gen_warp_meet(g);
 }

@@ -2,7 +2,8 @@
  * gen_warp - ldmatrix and mma.sync: what the 32 lanes of a warp do together with registers
  * that each has for itself, a buffer of scope warp, [lane][register].
  *
- * Each lane makes the call, inside of a loop over threadIdx.x. What another lane brings are
+ * Each lane makes the call, inside of a loop over threadIdx.x, or side by side with the others,
+ * which then wait for each other before and after. What another lane brings are
  * the call's own operands with that lane's number in place of the variable, so they are
  * expressions of it, not of variables that were bound to such. A call becomes a nest of
  * stores of its own lane. Registers of 32 bits hold `per` elements; a matrix of 8 x 4 of
@@ -12,15 +13,12 @@
 
 #include "moonloop/core/walk.h"
 
-enum { LANES = 32 };
-
 typedef struct Warp {
     ml_Gen *g;
     ml_Ctx *cx;
-    const ml_Var *var, *alias; /* the lane */
     const ml_Expr *lane;
-    uint32_t level; /* bit of the loop over lanes */
-    int per;        /* elements of a register */
+    uint32_t reg, level; /* where its number is; what depends on it */
+    int per;             /* elements of a register */
 } Warp;
 
 static const ml_Expr *op(Warp *w, ml_ExprKind kind, const ml_Expr *a, const ml_Expr *b)
@@ -48,41 +46,62 @@ static const ml_Expr *rest(Warp *w, const ml_Expr *a, int64_t n)
     return op(w, ML_EXPR_FLOORMOD, a, ml_int(w->cx, a->type, n));
 }
 
-/* The loop over the lanes of one warp. */
+/* The lane: of the threads at work, or of a loop over those of one warp. */
 static bool find_lane(ml_Gen *g, Warp *w)
 {
-    *w = (Warp){.g = g, .cx = g->cx};
-    for (size_t k = g->par_depth; k-- > 0 && !w->var;) {
+    const ml_Var *var = g->kernel && g->kernel->is_warp ? g->kernel->var[ML_DIM_X] : NULL;
+
+    *w = (Warp){.g = g, .cx = g->cx, .level = ML_OF_LANE};
+    for (size_t k = g->kernel ? 0 : g->par_depth; k-- > 0 && !var;) {
         const ml_Par *p = g->par[k];
         const ml_For *f = p->stmt->kind == ML_STMT_FOR ? ml_as_for(p->stmt) : NULL;
 
         if (p->thread.axis != ML_AXIS_THREAD || p->thread.dim != ML_DIM_X || !f ||
-            !ml_is_int(f->min, 0) || !ml_is_int(f->extent, LANES))
+            !ml_is_int(f->min, 0) || !ml_is_int(f->extent, ML_WARP))
             continue;
-        w->var = p->var;
-        w->alias = f->thread_var;
-        w->lane = ml_var(g->cx, p->var);
+        var = p->var;
         w->level = 1u << k;
     }
-    return w->var != NULL;
+    if (!var)
+        return false;
+    w->lane = ml_var(g->cx, var);
+    w->reg = ((const ml_VarInfo *)ml_map_get(g->vars, var->uid))->reg;
+    return true;
+}
+
+typedef struct Lanes { /* names of the lane's number, and what they become */
+    Warp *w;
+    const ml_Expr *lane;
+    ml_Subst sub, none;
+} Lanes;
+
+static bool see_lane(const ml_Expr *e, void *user)
+{
+    Lanes *l = user;
+    Warp *w = l->w;
+    const ml_VarInfo *info =
+        e->kind == ML_EXPR_VAR ? ml_map_get(w->g->vars, e->as.var->uid) : NULL;
+
+    if (info && info->reg == w->reg) {
+        ml_subst_var(w->cx, &l->none, e->as.var, ml_int(w->cx, e->type, 0));
+        ml_subst_var(w->cx, &l->sub, e->as.var, ml_cast(w->cx, e->type, l->lane));
+    }
+    return true;
 }
 
 /* e as the lane of that number has it; NULL: it is of a variable bound to the lane's. */
 static const ml_Expr *of_lane(Warp *w, const ml_Expr *e, const ml_Expr *lane)
 {
-    ml_Subst sub = {0}, none = {0};
-    const ml_Expr *zero = ml_int(w->cx, w->var->type, 0);
+    Lanes l = {.w = w, .lane = lane};
 
-    ml_subst_var(w->cx, &none, w->var, zero);
-    ml_subst_var(w->cx, &sub, w->var, ml_cast(w->cx, w->var->type, lane));
-    if (w->alias) {
-        ml_subst_var(w->cx, &none, w->alias, ml_cast(w->cx, w->alias->type, zero));
-        ml_subst_var(w->cx, &sub, w->alias, ml_cast(w->cx, w->alias->type, lane));
-    }
-    if ((e->flags & ML_X_HAS_LOAD) ||
-        (ml_gen_par_mask(w->g, ml_expr_subst(w->cx, e, &none)) & w->level))
+    if (e->flags & ML_X_HAS_LOAD)
         return NULL;
-    return ml_expr_subst(w->cx, e, &sub);
+    ml_expr_visit(e, see_lane, &l);
+    if (!l.sub.vars)
+        return ml_gen_par_mask(w->g, e) & w->level ? NULL : e;
+    return ml_gen_par_mask(w->g, ml_expr_subst(w->cx, e, &l.none)) & w->level
+               ? NULL
+               : ml_expr_subst(w->cx, e, &l.sub);
 }
 
 static const ml_Expr *load(Warp *w, const ml_Buffer *b, const ml_Expr *at)
@@ -240,10 +259,13 @@ static bool mma(Warp *w, const ml_Expr *e)
 bool ml_gen_warp_call(ml_Gen *g, const ml_Expr *e)
 {
     const char *name = e->as.op->name;
-    bool loads = ml_streq(name, "ptx_ldmatrix") && e->n_args == 7;
+    bool loads = ml_streq(name, "ptx_ldmatrix") && e->n_args == 7, ok;
     Warp w;
 
     if (!loads && !(ml_streq(name, "ptx_mma") && e->n_args == 13))
         return false;
-    return find_lane(g, &w) && (loads ? ldmatrix(&w, e) : mma(&w, e));
+    ml_gen_warp_meet(g);
+    ok = find_lane(g, &w) && (loads ? ldmatrix(&w, e) : mma(&w, e));
+    ml_gen_warp_meet(g);
+    return ok;
 }

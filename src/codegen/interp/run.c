@@ -157,7 +157,7 @@ static bool undefined(ml_Run *run, const ml_Access *ac, uint8_t state)
     run->fault.code = ML_E_UNDEFINED_READ;
     run->fault.buffer = ac->view->buffer;
     ml_fault_place(&run->fault, run->r, ac->index, ac->view->rank);
-    return run->now.epoch && ac->view->mem->of == ML_OF_ALL && ml_threads_put_off(run);
+    return run->now.epoch && ml_threads_put_off(run); /* it may come of a race */
 }
 
 /* d gets the value; state (of LOADU) may be NULL: then an undefined element is an error. */

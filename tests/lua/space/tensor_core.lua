@@ -94,6 +94,37 @@ test("each sketch around a tensor core's product computes what the program does"
     end
 end)
 
+test("lanes that load or multiply at a moved index are found where they do", function()
+    local p, seen = matmul(64, 32, 32, "f16.acc32"), 0
+    for _, sketch in ipairs(sketches(p)) do
+        local of_lanes = (product_of(sketch) or ""):find("^mma_f16") ~= nil
+        for seed = 1, of_lanes and 2 or 0 do
+            local s = candidate(p, sketch, seed)
+            local text = s and s:script()
+            local function moved(from, to, code, line)
+                local at = assert(text:find(from, 1, true), from)
+                local ok, r = pcall(moon.check, moon.parse(text:sub(1, at - 1) .. to .. text:sub(at + #from)), p)
+                if not code then return ok and assert(not r.ok, from) end
+                assert(not ok and r.code == code, tostring(r))
+                local at_line = tostring(r):match("the program:(%d+):")
+                local n = 0
+                for l in text:gmatch("[^\n]*\n?") do
+                    n = n + 1
+                    if n == tonumber(at_line) then assert(l:find(line, 1, true), l) end
+                end
+            end
+            if s then
+                assert(moon.check(moon.parse(text), p).ok, text)
+                moved("tx // 16 * 8)", "tx // 16 * 4)", "assert-failed", "T.ptx_ldmatrix(")
+                moved("B_1.elem_offset + tx * 8 + 4", "B_1.elem_offset + tx * 8 + 8", "out-of-bounds", "T.ptx_mma(")
+                moved("C_1.elem_offset + tx * 8, T.bool", "C_1.elem_offset + tx * 8 + 1, T.bool")
+                seen = seen + 1
+            end
+        end
+    end
+    assert(seen > 0)
+end)
+
 test("mma is pipelined where its sum has more than one step, and copies say how they lie", function()
     local p = matmul(32, 32, 64, "f16.acc32")
     for _, sketch in ipairs(sketches(p)) do
