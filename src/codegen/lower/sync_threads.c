@@ -96,6 +96,8 @@ static bool call_reads_only(const ml_Expr *call)
 {
     const char *name = call->as.op->name;
 
+    if (ml_is_op(call, ML_OP_ACCESS_PTR)) /* it says so itself; then the call around it */
+        return call->n_args == 5 && ml_is_int(call->args[4], 1);
     return ml_streq(name, "tvm_load_matrix_sync") || strncmp(name, "ptx_ldmatrix", 12) == 0;
 }
 

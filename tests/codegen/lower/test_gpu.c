@@ -143,6 +143,24 @@ static void barriers_lie_between_what_one_writes_and_another_one_reads(void **st
                      0);
 }
 
+/* Two ldmatrix after each other only read what the pointer that they get is for. */
+static void what_ldmatrix_gets_is_read(void **state)
+{
+    Fix *x = *state;
+    ml_Lower lo;
+
+    assert_int_equal(
+        barriers(x,
+                 KERNEL "        R = T.alloc_buffer((32,), \"int32\", scope=\"warp\")\n"
+                        "        S[ty * 16 + tx] = A[bx]\n"
+                        "        for k in range(2):\n"
+                        "            T.evaluate(T.ptx_ldmatrix(\"int32\", False, 1, "
+                        "\".b16\", R.data, tx * 2, S.access_ptr(\"r\"), tx * 8))\n"
+                        "        B[bx * 64 + ty * 16 + tx] = S[ty * 16 + tx]\n",
+                 &lo),
+        1);
+}
+
 static void writes_after_reads_and_after_writes_wait_too(void **state)
 {
     Fix *x = *state;
@@ -245,6 +263,7 @@ int main(void)
         TEST(loops_of_one_thread_become_one),
         TEST(what_threads_have_in_common_is_written_by_the_first),
         TEST(barriers_lie_between_what_one_writes_and_another_one_reads),
+        TEST(what_ldmatrix_gets_is_read),
         TEST(writes_after_reads_and_after_writes_wait_too),
         TEST(the_next_iteration_waits_unless_it_uses_another_part),
         TEST(a_barrier_that_parts_nothing_is_left_out),
