@@ -2,6 +2,7 @@
  * test_side_by_side - threads of a block side by side: barriers, races between threads, memory
  * of threads and of their block.
  */
+#include "moonloop/codegen/params/count.h"
 #include "moonloop/core/script/script.h"
 #include "moonloop/primitives/call/failure.h"
 
@@ -81,6 +82,17 @@ static void expect_fault(Fix *x, const char *text, ml_ErrorCode code,
     {                                                                                      \
         __VA_ARGS__, NULL                                                                  \
     }
+
+static void a_loop_as_long_as_a_thread_says_is_counted(void **state)
+{
+    Fix *x = *state;
+    const char *text = KERNEL "    for j in range(tx + 1):\n"
+                              "        B[bx * 64 + tx] = A[j]\n";
+
+    assert_int_equal(ml_count_iterations(x->cx, parse(x, text), NULL, 0), 2 * 64 * 64);
+    assert_true(run_kernel(x, text));
+    assert_int_equal(element(x, 1, 70), 1000 + 7 * 6);
+}
 
 static void threads_wait_for_each_other(void **state)
 {
@@ -315,6 +327,7 @@ static void registers_of_a_moved_index_are_told_where_they_are_read(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_loop_as_long_as_a_thread_says_is_counted),
         TEST(threads_wait_for_each_other),
         TEST(a_missing_barrier_is_told_with_both_statements),
         TEST(a_write_too_early_is_told_in_the_order_of_the_program),

@@ -141,22 +141,34 @@ static bool split(const ml_SyncThreads *t, Split *s)
     return !u.other && !(s->lanes->flags & (ML_X_HAS_LOAD | ML_X_HAS_CALL));
 }
 
+/* The loop as one of as many iterations as it has at most, with a condition. */
+static bool bound_extent(const ml_SyncThreads *t, Split *s, ml_Dom *d)
+{
+    int64_t most = ml_arith_bound(t->ar, d->extent).hi;
+
+    if (most < 0 || most > MOST_POINTS)
+        return false;
+    add_cond(t->cx, s, ml_lt(t->cx, ml_var(t->cx, d->var), d->extent));
+    d->extent = ml_int(t->cx, d->var->type, most);
+    return true;
+}
+
 /* Loops that rest and conditions do not mention are left out; false: too many points. */
 static bool few_points(const ml_SyncThreads *t, Split *s)
 {
     int64_t n = s->n_lanes;
-    size_t kept = 0;
+    size_t kept = 0, n_conds = s->conds.n;
 
     for (size_t k = 0; k < s->own.n; k++) {
-        const ml_Dom *d = &s->own.v[k];
+        ml_Dom *d = &s->own.v[k];
         bool used = is_thread(t, d->var) || ml_expr_uses_var(s->rest, d->var);
 
-        for (size_t c = 0; c < s->conds.n && !used; c++)
+        for (size_t c = 0; c < n_conds && !used; c++)
             used = ml_expr_uses_var(s->conds.v[c], d->var);
         if (!used)
             continue;
-        if (!ml_is_const_int(d->extent) || __builtin_mul_overflow(n, d->extent->as.i, &n) ||
-            n > MOST_POINTS)
+        if ((!ml_is_const_int(d->extent) && !bound_extent(t, s, d)) ||
+            __builtin_mul_overflow(n, d->extent->as.i, &n) || n > MOST_POINTS)
             return false;
         s->own.v[kept++] = *d;
     }

@@ -221,12 +221,17 @@ static int64_t count(Count *c, const ml_Stmt *s)
     }
     if (s->kind == ML_STMT_ATTR) {
         const ml_Attr *t = ml_as_attr(s);
-        bool thread = ml_attr_is_launch(t);
-        if (thread && t->value && t->value->kind == ML_VAL_EXPR)
-            return loop(c, t->value->as.expr, 1, t->body);
-        if (thread && t->value && t->value->kind == ML_VAL_INT)
-            return loop(c, ml_int(c->cx, ML_DT_I64, t->value->as.i), 1, t->body);
-        return count(c, t->body);
+        const ml_Var *v = ml_attr_is_launch(t) ? ml_attr_defines(t) : NULL;
+        const ml_Expr *extent = !v || !t->value                 ? NULL
+                                : t->value->kind == ML_VAL_EXPR ? t->value->as.expr
+                                : t->value->kind == ML_VAL_INT
+                                    ? ml_int(c->cx, v->type, t->value->as.i)
+                                    : NULL;
+
+        if (!extent)
+            return count(c, t->body);
+        ml_arith_bind_range(c->ar, v, ml_int(c->cx, v->type, 0), extent);
+        return loop(c, extent, 1, t->body);
     }
     if (s->kind == ML_STMT_IF) {
         a = count(c, ml_as_if(s)->then);

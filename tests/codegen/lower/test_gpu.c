@@ -241,6 +241,35 @@ static void a_barrier_that_some_threads_do_not_reach_is_refused(void **state)
                      1);
 }
 
+/* Loops as long as a thread's number says are counted, with their bound as a condition. */
+static void threads_with_loops_of_their_own_length_are_told_apart(void **state)
+{
+#define OWN_PARTS(most)                                                                    \
+    KERNEL "        for k in range(tx // 4 + " most "):\n"                                 \
+           "            S[ty * 64 + tx * 4 + k] = A[k]\n"                                  \
+           "        B[bx * 64 + ty * 16 + tx] = S[ty * 64 + tx * 4]\n"
+    Fix *x = *state;
+    ml_Lower lo;
+
+    assert_int_equal(barriers(x,
+                              KERNEL
+                              "        for k in range(tx + 1):\n"
+                              "            if k == 0:\n"
+                              "                B[bx * 64 + ty * 16 + tx] = 0\n"
+                              "            B[bx * 64 + ty * 16 + tx] = B[bx * 64 + ty * 16 "
+                              "+ tx] + A[k]\n",
+                              &lo),
+                     0);
+    assert_int_equal(barriers(x, OWN_PARTS("1"), &lo), 0);
+    expect_refused(x, OWN_PARTS("2"), "sync_threads",
+                   "not all threads of the block reach alike");
+    expect_refused(x,
+                   KERNEL "        for k in range(tx + 1):\n"
+                          "            S[ty * 16 + k] = A[tx]\n"
+                          "            B[bx * 64 + ty * 16 + tx] = S[ty * 16 + tx - k]\n",
+                   "sync_threads", "not all threads of the block reach alike");
+}
+
 /* A block that reduces over threads would be a race as it stands. */
 static void a_reduction_across_threads_is_refused_for_now(void **state)
 {
@@ -268,6 +297,7 @@ int main(void)
         TEST(the_next_iteration_waits_unless_it_uses_another_part),
         TEST(a_barrier_that_parts_nothing_is_left_out),
         TEST(a_barrier_that_some_threads_do_not_reach_is_refused),
+        TEST(threads_with_loops_of_their_own_length_are_told_apart),
         TEST(a_reduction_across_threads_is_refused_for_now),
     };
 
